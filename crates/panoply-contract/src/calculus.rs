@@ -41,7 +41,10 @@ pub fn assess(evidence: &Evidence, now: Timestamp) -> Assessment {
     let mut factors: Vec<(String, f64)> = Vec::new();
     let mut missing = Vec::new();
     if let Some(share) = evidence.completeness {
-        factors.push((format!("completeness {}/{}", share.part, share.whole), completeness_factor(share)));
+        factors.push((
+            format!("completeness {}/{}", share.part, share.whole),
+            completeness_factor(share),
+        ));
         if share.part < share.whole {
             missing.push(format!("{} of {} needed values", share.whole - share.part, share.whole));
         }
@@ -60,7 +63,10 @@ pub fn assess(evidence: &Evidence, now: Timestamp) -> Assessment {
         }
     }
     if let Some(share) = evidence.agreement {
-        factors.push((format!("agreement {}/{}", share.part, share.whole), completeness_factor(share)));
+        factors.push((
+            format!("agreement {}/{}", share.part, share.whole),
+            completeness_factor(share),
+        ));
     }
     if let Some(ambiguity) = evidence.ambiguity {
         factors.push(("clearness of the match".to_owned(), margin_factor(ambiguity)));
@@ -104,7 +110,8 @@ fn sample_factor(sample: Sample) -> f64 {
         Sample::Proportion { successes, n } => {
             let trials = to_f64(n);
             let rate = (to_f64(successes) / trials).clamp(0.0, 1.0);
-            let spread = (rate * (1.0 - rate) / trials + Z_95 * Z_95 / (4.0 * trials * trials)).sqrt();
+            let spread =
+                (rate * (1.0 - rate) / trials + Z_95 * Z_95 / (4.0 * trials * trials)).sqrt();
             let half_width = Z_95 * spread / (1.0 + Z_95 * Z_95 / trials);
             (1.0 - half_width).clamp(NO_SAMPLE_FACTOR, 1.0)
         }

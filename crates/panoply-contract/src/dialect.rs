@@ -36,17 +36,17 @@ pub trait Dialect: Send + Sync + 'static {
     }
 
     /// The structured content of a successful result.
-    fn structured(&self, answer: &Answered<'_>) -> Json {
+    fn structured(&self, answer: &CallSuccess<'_>) -> Json {
         answer.data.clone()
     }
 
     /// The `_meta` of a successful result.
-    fn meta(&self, answer: &Answered<'_>) -> Meta {
+    fn meta(&self, answer: &CallSuccess<'_>) -> Meta {
         contract_meta(answer)
     }
 
     /// Encodes a successful result.
-    fn success(&self, answer: &Answered<'_>) -> Envelope {
+    fn success(&self, answer: &CallSuccess<'_>) -> Envelope {
         Envelope::Result {
             text: text_of(answer.notes),
             attachments: answer.notes.attachments.clone(),
@@ -57,7 +57,7 @@ pub trait Dialect: Send + Sync + 'static {
     }
 
     /// Encodes an error.
-    fn failure(&self, failed: &Failed<'_>) -> Envelope {
+    fn failure(&self, failed: &CallFailure<'_>) -> Envelope {
         error_result(&self.error_body(failed.error), failed, true)
     }
 
@@ -67,9 +67,11 @@ pub trait Dialect: Send + Sync + 'static {
     }
 }
 
+pub use self::{CallFailure as Failed, CallSuccess as Answered};
+
 /// A successful call.
 #[derive(Debug)]
-pub struct Answered<'a> {
+pub struct CallSuccess<'a> {
     /// The tool.
     pub spec: &'static ToolSpec,
     /// The data.
@@ -88,7 +90,7 @@ pub struct Answered<'a> {
 
 /// A failed call.
 #[derive(Debug)]
-pub struct Failed<'a> {
+pub struct CallFailure<'a> {
     /// The error.
     pub error: &'a ToolError,
     /// Hints about remedies.
@@ -109,7 +111,7 @@ pub struct Metadata {
     pub tool_version: String,
     /// When it ran; ISO 8601, UTC.
     pub timestamp: String,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub execution_time: f64,
     /// Version of this program.
     pub service_version: String,
@@ -117,12 +119,12 @@ pub struct Metadata {
     pub trace_id: String,
     /// Links related requests.
     pub correlation_id: String,
-    /// Whether the reply was kept from an earlier call.
+    /// Whether the reply came from the cache.
     pub cached: bool,
-    /// Set when nothing was changed because only a preview was asked for.
+    /// Set for a dry run, which changes no data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// Set when a repeated idempotency key brought back the first result.
+    /// Set when a repeated idempotency key replayed the first result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
 }
@@ -179,7 +181,7 @@ impl Dialect for Unified {
         })
     }
 
-    fn structured(&self, answer: &Answered<'_>) -> Json {
+    fn structured(&self, answer: &CallSuccess<'_>) -> Json {
         let hints = hints_with_metadata(answer.hints, answer.metadata, answer.pack);
         let metadata = Json::of(answer.metadata).unwrap_or_else(|_| Json::null());
         Json::object([
@@ -189,13 +191,13 @@ impl Dialect for Unified {
         ])
     }
 
-    fn meta(&self, answer: &Answered<'_>) -> Meta {
+    fn meta(&self, answer: &CallSuccess<'_>) -> Meta {
         let mut meta = Meta::from(&answer.notes.meta);
         meta.insert(AUDIT_KEY, answer.audit);
         meta
     }
 
-    fn failure(&self, failed: &Failed<'_>) -> Envelope {
+    fn failure(&self, failed: &CallFailure<'_>) -> Envelope {
         let body = json!({
             "error": plain_error(failed.error),
             "agentHints": hints_with_metadata(failed.hints, failed.metadata, failed.pack).value(),
@@ -234,7 +236,7 @@ impl Dialect for Published {
 
 /// A result with `isError`: the body as JSON text and in `_meta`. It has no structured content,
 /// because a widely used client drops errors whose structured content violates the schema.
-pub fn error_result(body: &Value, failed: &Failed<'_>, parts_in_meta: bool) -> Envelope {
+pub fn error_result(body: &Value, failed: &CallFailure<'_>, parts_in_meta: bool) -> Envelope {
     let mut meta = Meta::default();
     if parts_in_meta {
         insert_contract_parts(&mut meta, failed.hints, failed.metadata, failed.audit);
@@ -247,7 +249,7 @@ pub fn error_result(body: &Value, failed: &Failed<'_>, parts_in_meta: bool) -> E
 }
 
 /// The pack's own members of `_meta`, then hints, metadata and audit.
-pub fn contract_meta(answer: &Answered<'_>) -> Meta {
+pub fn contract_meta(answer: &CallSuccess<'_>) -> Meta {
     let mut meta = Meta::from(&answer.notes.meta);
     insert_contract_parts(&mut meta, answer.hints, answer.metadata, answer.audit);
     meta

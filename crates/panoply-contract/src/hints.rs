@@ -1,55 +1,55 @@
-//! `agentHints` as they go over the wire: eleven required fields, and the recommended ones.
+//! `agentHints` in replies: eleven required fields and the recommended ones.
 //!
-//! The numbers in here are computed by [`calculus`](crate::calculus) and nowhere else.
+//! Only [`calculus`](crate::calculus) computes these numbers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What the agent should know about an answer, and could do next.
+/// Guidance for the agent about an answer and its next actions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentHints {
-    /// Calls worth making next, best first.
+    /// Suggested next calls, best first.
     pub suggested_next_actions: Vec<SuggestedAction>,
-    /// Things this answer is about.
+    /// Resources related to the answer.
     pub related_resources: Vec<RelatedResource>,
-    /// How likely the data answer the question correctly and completely.
+    /// Probability that the data answer the question correctly and completely.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
-    /// How reliable the sources are.
+    /// Reliability of the sources.
     pub source_quality: SourceQuality,
-    /// How long all this holds.
+    /// How long the hints are valid.
     pub validity_period: ValidityPeriod,
-    /// What would have made the answer better.
+    /// Missing context that would improve the answer.
     pub context_needed: Vec<String>,
     /// Defaults that were applied.
     pub assumptions: Vec<String>,
-    /// What could be wrong with acting on it.
+    /// Risks of acting on the answer.
     pub risk_factors: Vec<RiskFactor>,
-    /// Which actions come before which.
+    /// Ordering constraints of the suggested actions.
     pub dependencies: Vec<Dependency>,
-    /// What following the first suggestion would bring and cost.
+    /// Benefit and effort of the first suggestion.
     pub estimated_impact: EstimatedImpact,
-    /// How suggestions sit with stored preferences.
+    /// Alignment of suggestions with stored preferences.
     pub preference_alignment: Vec<PreferenceAlignment>,
-    /// How the numbers came about.
+    /// How the numbers were computed.
     pub reasoning: String,
-    /// What to be careful about.
+    /// Warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// Other ways that were considered.
+    /// Alternatives that were considered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Alternative>,
     /// Limits on the suggestions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
-    /// When and by what these hints were made; left out where the reply's metadata stand beside.
+    /// When and by which pack these hints were created; omitted next to the reply's metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<HintsMetadata>,
 }
 
-/// When and by what hints were made.
+/// Creation time and pack of hints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HintsMetadata {
@@ -59,13 +59,13 @@ pub struct HintsMetadata {
     pub generated_by: String,
 }
 
-/// How urgent a suggestion is.
+/// Priority or severity.
 #[derive(
     Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Now, or harm is done.
+    /// Act now to avoid harm.
     Critical,
     /// Soon.
     High,
@@ -75,58 +75,58 @@ pub enum Level {
     Low,
 }
 
-/// What a suggestion is good for.
+/// Category of a suggested action.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ActionCategory {
-    /// See more.
+    /// Explore further.
     Exploration,
-    /// Do better.
+    /// Improve.
     Optimization,
-    /// Mend something.
+    /// Fix a problem.
     Correction,
     /// Learn.
     Learning,
 }
 
-/// A call worth making next.
+/// A suggested next call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SuggestedAction {
     /// The name of a tool.
     pub action: String,
-    /// How urgent it is.
+    /// Priority.
     pub priority: Level,
     /// The arguments to call it with.
     pub data: Map<String, Value>,
-    /// What it would do, for a person.
+    /// Reason, for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How long it usually takes, in milliseconds.
+    /// Usual duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_time: Option<f64>,
-    /// What it costs, in dollars.
+    /// Cost in dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_cost: Option<f64>,
-    /// What it is good for.
+    /// Category.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<ActionCategory>,
     /// Actions that must complete first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prerequisites: Vec<String>,
-    /// What will have happened.
+    /// Expected outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_outcome: Option<String>,
     /// Whether it can be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reversible: Option<bool>,
-    /// How sure we are of this suggestion.
+    /// Confidence in this suggestion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: Option<f64>,
 }
 
-/// Something the answer is about.
+/// A resource related to the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RelatedResource {
     /// Its kind.
@@ -134,17 +134,17 @@ pub struct RelatedResource {
     pub kind: String,
     /// Its id.
     pub id: String,
-    /// Its name for people.
+    /// Display name.
     pub label: String,
-    /// How close it is to the question.
+    /// Relevance to the question.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub relevance: f64,
-    /// Category, quality, freshness and the like.
+    /// Further properties such as category, quality or freshness.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 
-/// How reliable the sources are.
+/// Reliability of the sources.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceQuality {
@@ -158,7 +158,7 @@ pub enum SourceQuality {
     Unknown,
 }
 
-/// How long hints hold.
+/// How long hints are valid.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ValidityPeriod {
@@ -174,52 +174,52 @@ pub enum ValidityPeriod {
     Indefinite,
 }
 
-/// Something that could be wrong with acting on an answer.
+/// A risk of acting on an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RiskFactor {
-    /// What it touches.
+    /// Affected area.
     #[serde(rename = "type")]
     pub kind: RiskKind,
-    /// Probability times impact, as a word.
+    /// Category of probability times impact.
     pub severity: Level,
-    /// What the risk is.
+    /// Description.
     pub description: String,
-    /// How likely it is.
+    /// Probability.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
-    /// How bad it would be.
+    /// Impact.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub impact: f64,
-    /// What helps against it.
+    /// Mitigation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mitigation: Option<String>,
 }
 
-/// What a risk touches.
+/// Affected area of a risk.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RiskKind {
-    /// Speed.
+    /// Performance.
     Performance,
-    /// Being right.
+    /// Accuracy.
     Accuracy,
     /// Money.
     Cost,
-    /// Effort to understand.
+    /// Complexity.
     Complexity,
-    /// How it feels.
+    /// User experience.
     UserExperience,
 }
 
-/// Which actions come before which.
+/// An ordering constraint between actions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Dependency {
     /// The later action.
     pub action: String,
-    /// What comes before it.
+    /// The actions that must come first.
     pub depends_on: Vec<String>,
-    /// How strict that is.
+    /// Kind of constraint.
     #[serde(rename = "type")]
     pub kind: DependencyKind,
     /// Why.
@@ -227,19 +227,19 @@ pub struct Dependency {
     pub reason: Option<String>,
 }
 
-/// How strict a dependency is.
+/// Kind of a dependency.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DependencyKind {
-    /// It will not work otherwise.
+    /// Required.
     Required,
-    /// It works better.
+    /// Recommended.
     Recommended,
-    /// A matter of taste.
+    /// Optional.
     Optional,
 }
 
-/// What following the first suggestion would bring and cost.
+/// Benefit and effort of the first suggestion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimatedImpact {
@@ -252,19 +252,19 @@ pub struct EstimatedImpact {
     /// Benefit over effort.
     #[schemars(range(min = 0.0))]
     pub roi: f64,
-    /// What would move.
+    /// Affected measures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affected_metrics: Vec<String>,
 }
 
-/// How a suggestion sits with a stored preference.
+/// Alignment of a suggestion with a stored preference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PreferenceAlignment {
     /// Which suggestion.
     pub action: String,
     /// Which preference.
     pub preference: String,
-    /// The score as a word.
+    /// Category of the score.
     pub alignment: Alignment,
     /// From -1 (conflict) to 1 (strong).
     #[schemars(range(min = -1.0, max = 1.0))]
@@ -274,78 +274,78 @@ pub struct PreferenceAlignment {
     pub explanation: Option<String>,
 }
 
-/// How well something fits a preference.
+/// Category of an alignment score.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Alignment {
-    /// Just what they want.
+    /// Strong alignment.
     Strong,
-    /// Rather.
+    /// Moderate alignment.
     Moderate,
-    /// A little.
+    /// Weak alignment.
     Weak,
-    /// Neither.
+    /// Neutral.
     Neutral,
-    /// Against it.
+    /// Conflict.
     Conflict,
 }
 
-/// What to be careful about.
+/// A warning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Warning {
-    /// What kind of trouble.
+    /// Kind of warning.
     #[serde(rename = "type")]
     pub kind: WarningKind,
-    /// How bad.
+    /// Severity.
     pub severity: Level,
-    /// For people.
+    /// Message for the user.
     pub message: String,
-    /// What it concerns.
+    /// Affected item.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub related_ids: Vec<String>,
-    /// What would mend it.
+    /// Suggested fix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
-    /// Whether a tool can mend it by itself.
+    /// Whether a tool can fix it automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_fixable: Option<bool>,
 }
 
-/// Kinds of trouble.
+/// Kinds of warnings.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WarningKind {
-    /// Input or data look wrong.
+    /// Suspicious input or data.
     Validation,
-    /// The same thing twice.
+    /// Duplicate.
     Duplicate,
-    /// Two things disagree.
+    /// Conflict.
     Conflict,
-    /// On its way out.
+    /// Deprecated.
     Deprecation,
-    /// Slow.
+    /// Performance problem.
     Performance,
 }
 
-/// Another way that was considered.
+/// An alternative that was considered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Alternative {
     /// What it is.
     pub approach: String,
-    /// How sure we are of it.
+    /// Confidence in it.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
-    /// Why it exists.
+    /// Rationale.
     pub reasoning: String,
-    /// For it.
+    /// Arguments in favour.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pros: Vec<String>,
-    /// Against it.
+    /// Arguments against.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cons: Vec<String>,
-    /// What it would bring.
+    /// Expected outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub estimated_impact: Option<f64>,

@@ -27,7 +27,7 @@ use crate::resource::{
 use crate::spec::{Listing, ResponseTime};
 
 /// External services that the kernel depends on.
-pub struct World {
+pub struct KernelServices {
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Records every call.
@@ -40,13 +40,15 @@ pub struct World {
     pub observers: Vec<Arc<dyn Observer>>,
 }
 
+pub use self::{KernelServices as World, ListingMode as Offer};
+
 /// Operator settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Version of the program, for metadata.
     pub service_version: &'static str,
     /// Which tools are listed.
-    pub offer: Offer,
+    pub offer: ListingMode,
     /// Hide and refuse every mutation.
     pub read_only: bool,
     /// The largest input, in bytes of canonical JSON.
@@ -63,7 +65,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             service_version: env!("CARGO_PKG_VERSION"),
-            offer: Offer::Core,
+            offer: ListingMode::Core,
             read_only: false,
             largest_input: 4 << 20,
             cache_bytes: 64 << 20,
@@ -75,7 +77,7 @@ impl Default for Settings {
 
 /// Which tools a server lists. Unlisted tools can still be searched for and called.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Offer {
+pub enum ListingMode {
     /// The core tools of its packs.
     #[default]
     Core,
@@ -99,7 +101,7 @@ pub enum Scope {
 /// [`pipeline::call`](crate::pipeline::call).
 pub struct Kernel {
     pub(crate) registry: Registry,
-    pub(crate) world: World,
+    pub(crate) services: KernelServices,
     pub(crate) settings: Settings,
     pub(crate) throttle: Throttle,
     pub(crate) cache: ReplyCache,
@@ -115,19 +117,19 @@ impl Kernel {
     /// Creates a kernel with these packs and the kernel tools, or returns all violations.
     pub fn new(
         packs: Vec<Pack>,
-        world: World,
+        services: KernelServices,
         settings: Settings,
     ) -> Result<Arc<Self>, Vec<Violation>> {
         let kernel_handle = Arc::new(OnceLock::new());
         let mut all = vec![kernel_tools::pack(
             KernelHandle::new(Arc::clone(&kernel_handle)),
-            Arc::clone(&world.audit),
+            Arc::clone(&services.audit),
         )];
         all.extend(packs);
         let registry = Registry::new(all)?;
         prove_permissions(&registry)?;
         let kernel = Arc::new_cyclic(|own| Self {
-            throttle: Throttle::new(&registry, &world.clock),
+            throttle: Throttle::new(&registry, &services.clock),
             cache: ReplyCache::new(settings.cache_bytes),
             running_keys: RunningKeys::default(),
             open_questions: OpenQuestions::default(),
@@ -140,7 +142,7 @@ impl Kernel {
                 .map(|name| (*name, AtomicU64::new(0)))
                 .collect(),
             registry,
-            world,
+            services,
             settings,
         });
         // The kernel tools refer to the kernel, which exists only now. A weak reference avoids a
@@ -161,12 +163,12 @@ impl Kernel {
 
     /// The time.
     pub fn clock(&self) -> &Arc<dyn Clock> {
-        &self.world.clock
+        &self.services.clock
     }
 
     /// The audit log.
     pub fn audit(&self) -> &Arc<dyn AuditLog> {
-        &self.world.audit
+        &self.services.audit
     }
 
     pub(crate) fn shared(&self) -> Option<Arc<Self>> {
@@ -181,7 +183,7 @@ impl Kernel {
 
     pub(crate) fn next_call_id(&self) -> CallId {
         let number = self.mutations_begun.fetch_add(1, Ordering::Relaxed);
-        CallId::new(self.world.incarnation, number)
+        CallId::new(self.services.incarnation, number)
     }
 
     /// Lane of the tool's handler; `None` for handlers that never block, which run on the async
@@ -202,7 +204,9 @@ impl Kernel {
     /// Mutation log of a pack.
     pub(crate) fn mutation_log_of(&self, pack: &str) -> &dyn MutationLog {
         let pack = self.registry.packs().iter().find(|one| one.info.name == pack);
-        pack.and_then(|pack| pack.mutation_log.as_ref()).unwrap_or(&self.world.mutations).as_ref()
+        pack.and_then(|pack| pack.mutation_log.as_ref())
+            .unwrap_or(&self.services.mutations)
+            .as_ref()
     }
 
     /// Appends the audit entries of mutations that were committed before a crash or a log failure;
@@ -210,10 +214,10 @@ impl Kernel {
     pub async fn recover_audit(&self) -> Result<usize, ToolError> {
         let packs = self.registry.packs().iter().filter_map(|pack| pack.mutation_log.as_ref());
         let mut recovered = 0;
-        for log in packs.chain(std::iter::once(&self.world.mutations)) {
+        for log in packs.chain(std::iter::once(&self.services.mutations)) {
             for record in log.unaudited()? {
                 let call_id = record.entry.call_id;
-                self.world.audit.append(record.entry).await?;
+                self.services.audit.append(record.entry).await?;
                 call_id.into_iter().for_each(|call_id| log.audited(call_id));
                 recovered += 1;
             }
@@ -224,16 +228,16 @@ impl Kernel {
     /// The tools that `tools/list` shows this caller, in a fixed order.
     pub fn listed(&self, scope: &Scope, caller: &Caller) -> Vec<&ToolEntry> {
         let listed = |entry: &&ToolEntry| match self.settings.offer {
-            Offer::All => true,
-            Offer::Core => entry.spec.listing == Listing::Core,
-            Offer::Lazy => kernel_tools::DISCOVERY_TOOLS.contains(&entry.spec.name),
+            ListingMode::All => true,
+            ListingMode::Core => entry.spec.listing == Listing::Core,
+            ListingMode::Lazy => kernel_tools::DISCOVERY_TOOLS.contains(&entry.spec.name),
         };
         self.callable(scope, caller).filter(listed).collect()
     }
 
     /// The tools this caller may call, including unlisted ones.
     pub fn callable(&self, scope: &Scope, caller: &Caller) -> impl Iterator<Item = &ToolEntry> {
-        let today = self.world.clock.now().to_string();
+        let today = self.services.clock.now().to_string();
         self.registry.get_all().iter().filter(move |entry| {
             in_scope(entry.pack, scope)
                 && self.is_open_to(entry, &caller.grants)
@@ -295,7 +299,7 @@ impl Kernel {
             .filter(|(_, provider)| cx.caller.grants.allow_all(provider.permissions()))
             .collect();
         for (pack, provider) in visible {
-            let started = self.world.clock.monotonic();
+            let started = self.services.clock.monotonic();
             let Some(found) = read(pack, provider, uri, cx).await? else { continue };
             return match provider.recorded_as(uri) {
                 None => found,

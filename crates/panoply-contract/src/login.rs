@@ -30,7 +30,7 @@ impl Kernel {
         };
         let entry = AuditEntry {
             call_id: None,
-            at: self.world.clock.now(),
+            at: self.services.clock.now(),
             tool: REFUSED.to_owned(),
             tool_version: self.settings.service_version.to_owned(),
             partition: "unauthenticated".to_owned(),
@@ -48,6 +48,6 @@ impl Kernel {
             error_code: Some(reason.to_owned()),
             mutation: false,
         };
-        let _unrecorded = self.world.audit.append(entry).await;
+        let _unrecorded = self.services.audit.append(entry).await;
     }
 }

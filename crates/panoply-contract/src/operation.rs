@@ -51,13 +51,13 @@ impl Kernel {
         if !cx.caller.grants.allow_all(spec.permissions) {
             return Err(forbidden(&cx.caller, spec.permissions));
         }
-        self.world.audit.ready()?;
+        self.services.audit.ready()?;
         let kernel =
             self.shared().ok_or_else(|| ToolError::system("the kernel is being dropped"))?;
         let (input, _) = Fingerprint::of(input)?;
         let entry = AuditEntry {
             call_id: Some(self.next_call_id()),
-            at: self.world.clock.now(),
+            at: self.services.clock.now(),
             tool: spec.name.to_owned(),
             tool_version: self.settings.service_version.to_owned(),
             partition: cx.caller.partition.clone(),
@@ -75,7 +75,7 @@ impl Kernel {
             error_code: Some("INTERRUPTED".to_owned()),
             mutation: true,
         };
-        let started = self.world.clock.monotonic();
+        let started = self.services.clock.monotonic();
         let operation = Operation { kernel, spec: *spec, entry, started };
         operation.log().commit(&operation.record())?;
         Ok(operation)
@@ -86,7 +86,7 @@ impl Operation {
     /// Ends the operation with its output or error code. The audit row is durable on return.
     pub async fn finish(mut self, output: &Value, error: Option<&str>) -> Result<(), ToolError> {
         let (output, _) = Fingerprint::of(output)?;
-        let elapsed = self.kernel.world.clock.monotonic().saturating_sub(self.started);
+        let elapsed = self.kernel.services.clock.monotonic().saturating_sub(self.started);
         self.entry.audit.out_hash = output.hex();
         self.entry.audit.latency_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         self.entry.audit.status = if error.is_none() { Status::Ok } else { Status::Error };
@@ -94,7 +94,7 @@ impl Operation {
         self.kernel.advance_epochs_of(self.spec.data);
         // Log first, then remove the intent: after a crash in between, the audit log deduplicates
         // the call id.
-        self.kernel.world.audit.append(self.entry.clone()).await?;
+        self.kernel.services.audit.append(self.entry.clone()).await?;
         self.entry.call_id.into_iter().for_each(|call_id| self.log().audited(call_id));
         Ok(())
     }

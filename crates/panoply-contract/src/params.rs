@@ -135,8 +135,7 @@ impl Cursor {
 
     fn parse(text: &str) -> Option<Self> {
         let (offset, query) = text.strip_prefix('c')?.split_once('-')?;
-        let hexadecimal =
-            query.len() == 12 && query.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let hexadecimal = query.len() == 12 && query.bytes().all(|byte| byte.is_ascii_hexdigit());
         let offset = u64::from_str_radix(offset, 36).ok()?;
         hexadecimal.then(|| Self { offset, query: query.to_owned() })
     }

@@ -50,7 +50,7 @@ pub struct Request<'a> {
 
 /// Calls a tool, for every surface.
 pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Envelope {
-    let started = kernel.world.clock.monotonic();
+    let started = kernel.services.clock.monotonic();
     let Some(shared) = kernel.shared() else {
         return finish::internal_error(ToolError::system("the kernel is being dropped"));
     };
@@ -61,7 +61,7 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Env
         Ok(measured) => measured,
         Err(error) => return finish::internal_error(error),
     };
-    let now = kernel.world.clock.now();
+    let now = kernel.services.clock.now();
     let mut call = Call {
         tool: entry.index,
         kernel: shared,
@@ -117,7 +117,8 @@ async fn answer(call: &Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<T
     };
     let spec = call.entry().spec;
     let Some(lane) = call.kernel.lane(call.entry()) else {
-        return within(&call.cx, spec.name, spec.deadline(), cache::cached_or_computed(&call)).await;
+        return within(&call.cx, spec.name, spec.deadline(), cache::cached_or_computed(&call))
+            .await;
     };
     let work = Box::pin(work(Arc::clone(&call), claim));
     let in_lane = Box::pin(async { lane.run(work).await? });
@@ -172,7 +173,7 @@ impl Call {
             cx: &self.cx,
             input: &self.input,
         };
-        self.kernel.world.observers.iter().for_each(|observer| observer.started(&started));
+        self.kernel.services.observers.iter().for_each(|observer| observer.started(&started));
     }
 
     fn audit_entry(&self, audit: Audit, error: Option<&ToolError>, mutation: bool) -> AuditEntry {
@@ -225,14 +226,14 @@ pub(crate) struct CachedReply {
 
 fn unknown_tool(kernel: &Kernel, request: &Request<'_>, cx: &CallContext) -> Envelope {
     let shown: String = request.tool.chars().take(100).collect();
-    let nearest = kernel.registry.nearest(request.tool, &cx.caller);
-    let hint = match nearest.first() {
+    let similar = kernel.registry.suggest_similar(request.tool, &cx.caller);
+    let hint = match similar.first() {
         Some(name) => format!("did you mean `{name}`?"),
         None => "find tools with `search-tools`, or list them with `tools/list`".to_owned(),
     };
     Envelope::Refusal {
         fault: Fault::Input,
         message: format!("unknown tool: `{shown}`"),
-        data: serde_json::json!({"code": "UNKNOWN_TOOL", "hint": hint, "nearest": nearest}),
+        data: serde_json::json!({"code": "UNKNOWN_TOOL", "hint": hint, "nearest": similar}),
     }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::compiled::LazySchema;
 use crate::compliance::{self, Line, Violation};
 use crate::context::Caller;
 use crate::dialect::Dialect;
+use crate::lazy_schema::LazySchema;
 use crate::meters::Meter;
 use crate::mutation::MutationLog;
 use crate::pack::{DataVersion, Pack, PackInfo};
@@ -160,10 +160,10 @@ impl Registry {
     }
 
     /// Tool names similar to a mistyped `name`, limited to tools the caller may call.
-    pub fn nearest(&self, name: &str, caller: &Caller) -> Vec<&'static str> {
+    pub fn suggest_similar(&self, name: &str, caller: &Caller) -> Vec<&'static str> {
         let candidates =
             self.tools.iter().filter(|entry| caller.grants.allow_all(entry.spec.permissions));
-        nearest(name, candidates.map(|entry| entry.spec.name))
+        suggest_similar(name, candidates.map(|entry| entry.spec.name))
     }
 
     #[expect(clippy::indexing_slicing, reason = "an index is made by `entry` for this list only")]
@@ -230,8 +230,10 @@ impl Registry {
     }
 }
 
+pub use self::suggest_similar as nearest;
+
 /// Up to three `candidates` similar to `name`, most similar first.
-pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn suggest_similar<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     // Truncate long names: the edit distance is quadratic.
     let wanted: String = name.chars().take(80).flat_map(char::to_lowercase).collect();
     let mut scored: Vec<(f64, &str)> = candidates

@@ -14,7 +14,7 @@ use crate::compliance::{self, Violation};
 use crate::context::CallContext;
 use crate::dialect::Envelope;
 use crate::ids::TraceId;
-use crate::kernel::{Kernel, Scope, Settings, World};
+use crate::kernel::{Kernel, KernelServices, Scope, Settings};
 use crate::mutation::MemoryMutationLog;
 use crate::pack::Pack;
 use crate::pipeline::{self, Request};
@@ -65,11 +65,7 @@ pub struct FixedClock {
 impl FixedClock {
     /// Starts at `now`.
     pub fn at(now: Timestamp) -> Arc<Self> {
-        Arc::new(Self {
-            start: moment,
-            passed_micros: AtomicU64::new(0),
-            sleepers: Mutex::default(),
-        })
+        Arc::new(Self { start: now, passed_micros: AtomicU64::new(0), sleepers: Mutex::default() })
     }
 
     /// Advances time and wakes expired sleepers.
@@ -125,14 +121,14 @@ pub fn kernel_in_memory(
     clock: Arc<dyn Clock>,
     settings: Settings,
 ) -> Result<Arc<Kernel>, Vec<Violation>> {
-    let world = World {
+    let services = KernelServices {
         clock,
         audit: Arc::new(MemoryAuditLog::default()),
         mutations: Arc::new(MemoryMutationLog::default()),
         incarnation: uuid::Uuid::from_u128(1),
         observers: Vec::new(),
     };
-    Kernel::new(packs, world, settings)
+    Kernel::new(packs, services, settings)
 }
 
 /// All contract violations of a pack. Every pack has a test that calls this.

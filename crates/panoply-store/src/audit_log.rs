@@ -15,8 +15,8 @@
 //! [`mod@verify`] verifies the chain and documents what it can detect.
 
 mod checkpoint;
-mod export;
 mod deferred;
+mod export;
 mod queue;
 mod read;
 mod row;
@@ -38,8 +38,8 @@ pub use self::checkpoint::{
     BadCheckpoint, BadKey, Checkpoint, PublicKey, SigningKey, append as append_checkpoint, head,
     read_checkpoints,
 };
+pub use self::deferred::DeferredAuditLog;
 pub use self::export::export;
-pub use self::late::DeferredAuditLog;
 use self::queue::Queue;
 pub use self::row::ChainHash;
 pub use self::seal::{ROWS_PER_SEGMENT, SealError, prune, seal};

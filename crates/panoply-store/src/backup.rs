@@ -208,7 +208,10 @@ pub fn verify(folder: &Path) -> Result<Manifest, BackupError> {
     let manifest: Manifest =
         serde_json::from_slice(&text).map_err(|error| none(format!("{MANIFEST}: {error}")))?;
     if manifest.format != FORMAT {
-        return Err(none(format!("its format is {}, this program supports {FORMAT}", manifest.format)));
+        return Err(none(format!(
+            "its format is {}, this program supports {FORMAT}",
+            manifest.format
+        )));
     }
     for file in &manifest.files {
         let path = Path::new(&file.path);
@@ -234,7 +237,11 @@ pub enum ExistingData {
 }
 
 /// Restores a backup into a home.
-pub fn restore(folder: &Path, home: &Home, existing: ExistingData) -> Result<Manifest, BackupError> {
+pub fn restore(
+    folder: &Path,
+    home: &Home,
+    existing: ExistingData,
+) -> Result<Manifest, BackupError> {
     let manifest = verify(folder)?;
     let there: Vec<PathBuf> = home
         .kernel_files()

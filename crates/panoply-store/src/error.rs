@@ -218,7 +218,9 @@ impl StoreError {
         match self.failure_kind() {
             FailureKind::Damaged => ToolError {
                 code: "PACK_DAMAGED".into(),
-                message: format!("the data of the pack `{pack}` are damaged; other packs are available"),
+                message: format!(
+                    "the data of the pack `{pack}` are damaged; other packs are available"
+                ),
                 ..error
             }
             .detail("pack", pack),
@@ -249,7 +251,9 @@ impl StoreError {
                 }
                 _ => FailureKind::Other,
             },
-            Self::NoRandomness(_) | Self::WriterGone { .. } | Self::Sql { .. } => FailureKind::Other,
+            Self::NoRandomness(_) | Self::WriterGone { .. } | Self::Sql { .. } => {
+                FailureKind::Other
+            }
         }
     }
 
@@ -313,7 +317,10 @@ mod tests {
             assert_eq!(tool_error.code, expected, "code: {code}");
             let helps = matches!(expected, "STORE_BUSY" | "DATABASE_ERROR");
             assert_eq!(tool_error.kind.retryable(), helps, "code: {code}");
-            assert!(!format!("{} {:?}", tool_error.message, tool_error.hint).contains("/home"), "code: {code}");
+            assert!(
+                !format!("{} {:?}", tool_error.message, tool_error.hint).contains("/home"),
+                "code: {code}"
+            );
         }
     }
 }

@@ -15,13 +15,15 @@ use std::time::Duration;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
+pub use self::FileAccessError as Refused;
+
 /// Allowed folders. Empty by default: calls cannot name any file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Roots(Vec<PathBuf>);
 
 /// Why access is refused. No variant reveals whether a file outside the roots exists.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum FileAccessError {
     /// No folder is allowed.
     #[error(
         "no folder is allowed for files; the operator lists them as `roots` of the pack in config.toml"
@@ -37,9 +39,7 @@ pub enum Refused {
     #[error("`{0}` is not under a folder that the operator allowed")]
     Outside(String),
     /// A component is a symbolic link or a file.
-    #[error(
-        "`{0}` is a symbolic link, or its path contains one or a file; links are not followed"
-    )]
+    #[error("`{0}` is a symbolic link, or its path contains one or a file; links are not followed")]
     Link(String),
     /// A folder, pipe or device.
     #[error("`{0}` is not a regular file")]
@@ -65,77 +65,87 @@ impl Roots {
     }
 
     /// Opens a file of at most `max_bytes` by path or `file://` URI.
-    pub fn open(&self, name_or_uri: &str, max_bytes: u64) -> Result<File, Refused> {
+    pub fn open(&self, name_or_uri: &str, max_bytes: u64) -> Result<File, FileAccessError> {
         let shown: String = name_or_uri.chars().take(200).collect();
         let (root, rest) = self.allowed(name_or_uri)?;
         let file = walk(root, &rest).map_err(|error| match error.kind() {
-            io::ErrorKind::NotADirectory => Refused::Link(shown.clone()),
-            _ => Refused::Unreadable(shown.clone(), error),
+            io::ErrorKind::NotADirectory => FileAccessError::Link(shown.clone()),
+            _ => FileAccessError::Unreadable(shown.clone(), error),
         })?;
-        let about = file.metadata().map_err(|error| Refused::Unreadable(shown.clone(), error))?;
+        let about =
+            file.metadata().map_err(|error| FileAccessError::Unreadable(shown.clone(), error))?;
         if !about.is_file() {
-            return Err(Refused::NotAFile(shown));
+            return Err(FileAccessError::NotAFile(shown));
         }
         if about.len() > max_bytes {
-            return Err(Refused::TooLarge(shown, about.len(), max_bytes));
+            return Err(FileAccessError::TooLarge(shown, about.len(), max_bytes));
         }
         Ok(file)
     }
 
     /// The root that contains the file, and the path relative to it.
-    fn allowed(&self, name_or_uri: &str) -> Result<(&Path, PathBuf), Refused> {
+    fn allowed(&self, name_or_uri: &str) -> Result<(&Path, PathBuf), FileAccessError> {
         let shown: String = name_or_uri.chars().take(200).collect();
         if self.0.is_empty() {
-            return Err(Refused::NoRoots);
+            return Err(FileAccessError::NoRoots);
         }
-        let path = path_of(name_or_uri).ok_or_else(|| Refused::NotAbsolute(shown.clone()))?;
+        let path =
+            path_of(name_or_uri).ok_or_else(|| FileAccessError::NotAbsolute(shown.clone()))?;
         if path.components().any(|part| part == Component::ParentDir) {
-            return Err(Refused::Climbs(shown));
+            return Err(FileAccessError::Climbs(shown));
         }
         let under = |root: &PathBuf| path.strip_prefix(root).ok().map(Path::to_owned);
         let found = self.0.iter().find_map(|root| Some((root.as_path(), under(root)?)));
-        found.ok_or(Refused::Outside(shown))
+        found.ok_or(FileAccessError::Outside(shown))
     }
 
     /// Atomically creates a file readable by its owner only; never overwrites a file. `marker`
     /// identifies the mutation: a retry with the same marker accepts the file it created before.
     /// Call [`NewFile::settle`] once the mutation is recorded.
     #[cfg(unix)]
-    pub fn create(&self, name_or_uri: &str, marker: &str, bytes: &[u8]) -> Result<NewFile, Refused> {
+    pub fn create(
+        &self,
+        name_or_uri: &str,
+        marker: &str,
+        bytes: &[u8],
+    ) -> Result<NewFile, FileAccessError> {
         let shown: String = name_or_uri.chars().take(200).collect();
         let (root, rest) = self.allowed(name_or_uri)?;
-        let name = rest.file_name().ok_or_else(|| Refused::NotAFile(shown.clone()))?;
+        let name = rest.file_name().ok_or_else(|| FileAccessError::NotAFile(shown.clone()))?;
         let folder =
             walk(root, rest.parent().unwrap_or(Path::new(""))).map_err(|error| {
                 match error.kind() {
-                    io::ErrorKind::NotADirectory => Refused::Link(shown.clone()),
-                    _ => Refused::Unwritable(shown.clone(), error),
+                    io::ErrorKind::NotADirectory => FileAccessError::Link(shown.clone()),
+                    _ => FileAccessError::Unwritable(shown.clone(), error),
                 }
             })?;
         NewFile::make(folder, name, marker, bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Refused::Exists(shown),
-            _ => Refused::Unwritable(shown, error),
+            io::ErrorKind::AlreadyExists => FileAccessError::Exists(shown),
+            _ => FileAccessError::Unwritable(shown, error),
         })
     }
 
     /// Not supported outside Unix.
     #[cfg(not(unix))]
-    pub fn create(&self, name_or_uri: &str, _: &str, _: &[u8]) -> Result<NewFile, Refused> {
+    pub fn create(&self, name_or_uri: &str, _: &str, _: &[u8]) -> Result<NewFile, FileAccessError> {
         let shown = name_or_uri.chars().take(200).collect();
-        Err(Refused::Unwritable(shown, io::Error::other("creating files by path is supported on Unix only")))
+        Err(FileAccessError::Unwritable(
+            shown,
+            io::Error::other("creating files by path is supported on Unix only"),
+        ))
     }
 
     /// Reads a file as text; refuses it if it grows over the limit while being read.
-    pub fn text(&self, name_or_uri: &str, max_bytes: u64) -> Result<String, Refused> {
+    pub fn text(&self, name_or_uri: &str, max_bytes: u64) -> Result<String, FileAccessError> {
         let file = self.open(name_or_uri, max_bytes)?;
         let shown = || name_or_uri.chars().take(200).collect::<String>();
         let mut text = String::new();
         file.take(max_bytes + 1)
             .read_to_string(&mut text)
-            .map_err(|error| Refused::Unreadable(shown(), error))?;
+            .map_err(|error| FileAccessError::Unreadable(shown(), error))?;
         match u64::try_from(text.len()) {
             Ok(read) if read <= max_bytes => Ok(text),
-            _ => Err(Refused::TooLarge(shown(), max_bytes + 1, max_bytes)),
+            _ => Err(FileAccessError::TooLarge(shown(), max_bytes + 1, max_bytes)),
         }
     }
 }
@@ -323,7 +333,7 @@ mod tests {
         let large = roots.text(&at("allowed/deep/a"), 3).unwrap_err();
         assert!(large.to_string().contains("has 4 bytes; the limit is 3"), "{large}");
         let none = Roots::default().text(&at("allowed/deep/a"), 4).unwrap_err();
-        assert!(matches!(none, Refused::NoRoots), "{none}");
+        assert!(matches!(none, FileAccessError::NoRoots), "{none}");
     }
 
     #[test]
@@ -342,7 +352,7 @@ mod tests {
         assert_eq!(std::fs::read(&name_or_uri).unwrap(), b"cards");
         assert_eq!(std::fs::read_dir(&base).unwrap().count(), 1);
         let other = roots.create(&name_or_uri, "two", b"others").unwrap_err();
-        assert!(matches!(other, Refused::Exists(_)), "{other}");
+        assert!(matches!(other, FileAccessError::Exists(_)), "{other}");
         symlink("/tmp", base.join("way")).unwrap();
         let cases = [
             (format!("{}/way/x", base.display()), "links are not followed"),

@@ -45,9 +45,9 @@ pub fn open(file: &Path, durability: Durability) -> Result<Connection, StoreErro
     let is_empty = fs::metadata(file).map_err(unopenable)?.len() == 0;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let identity = FileIdentity::of(file).map_err(unopenable)?;
-    pages::require(file)?;
+    page_checksums::require(file)?;
     let set_up = || {
-        let mut connection = Connection::open_with_flags_and_vfs(file, flags, pages::VFS)?;
+        let mut connection = Connection::open_with_flags_and_vfs(file, flags, page_checksums::VFS)?;
         harden(&connection)?;
         let place = file.to_owned();
         connection.commit_hook(Some(move || !identity.is_at(&place)))?;
@@ -73,9 +73,9 @@ pub fn open_read_only(file: &Path) -> Result<Connection, StoreError> {
     fs::metadata(file)
         .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    pages::refuse_damaged_header(file)?;
+    page_checksums::refuse_damaged_header(file)?;
     let set_up = || {
-        let connection = Connection::open_with_flags_and_vfs(file, flags, pages::VFS)?;
+        let connection = Connection::open_with_flags_and_vfs(file, flags, page_checksums::VFS)?;
         harden(&connection)?;
         Ok(connection)
     };
@@ -99,7 +99,7 @@ pub fn open_unverified(file: &Path) -> Result<Connection, StoreError> {
 pub fn is_in_use(file: &Path) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let ask = || {
-        let connection = Connection::open_with_flags_and_vfs(file, flags, pages::VFS)?;
+        let connection = Connection::open_with_flags_and_vfs(file, flags, page_checksums::VFS)?;
         connection.busy_timeout(Duration::ZERO)?;
         // In WAL mode every open connection holds a shared lock on the file.
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;

@@ -13,7 +13,7 @@ use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::Observer;
 use panoply_contract::pack::Pack;
 use panoply_mcp::observe::CallLog;
-use panoply_store::{Home, KernelDb, DeferredAuditLog, SqliteAuditLog, StoreError, SystemClock};
+use panoply_store::{DeferredAuditLog, Home, KernelDb, SqliteAuditLog, StoreError, SystemClock};
 use uuid::Uuid;
 
 use crate::audit_keeper::{AuditHealth, AuditKeeper};
@@ -79,8 +79,8 @@ impl House {
             Audit::Late(log) => Arc::new(log.clone()),
             Audit::Memory => Arc::new(MemoryAuditLog::default()),
         };
-        let mutations =
-            KernelDb::open(&home.kernel()).unwrap_or_else(|_| KernelDb::open_lazily(&home.kernel()));
+        let mutations = KernelDb::open(&home.kernel())
+            .unwrap_or_else(|_| KernelDb::open_lazily(&home.kernel()));
         let made = packs::make(config, &Data::Kept(home.packs()))?;
         let audit_health = Arc::new(AuditHealth::default());
         audit_health.check_chain(&home);

@@ -76,7 +76,7 @@ pub(crate) struct Output {
     category: Category,
     /// How long it usually takes.
     response_time: ResponseTime,
-    /// How long a reply is kept; null when never.
+    /// Cache time to live of a reply; null if not cached.
     cache_ttl_seconds: Option<u64>,
     /// Whether the same input gives the same output.
     idempotent: bool,

@@ -13,7 +13,7 @@ const SPEC: ToolSpec = ToolSpec {
     title: "Audit trail",
     description: Description {
         does: "Lists calls that this server has answered, newest first, with the hashes of what went in and came out.",
-        when: "Use this when somebody needs to know what was called, by whom, and whether it failed. Not for counters: see `get-tool-metrics`.",
+        when: "Use this to see what was called, by whom, and whether it failed. Not for counters: see `get-tool-metrics`.",
         returns: "Returns rows with time, tool, caller, trace id, status, duration and SHA-256 hashes; no inputs or outputs.",
         asks: &["Which calls failed today?", "What did the last calls do?"],
     },

@@ -62,14 +62,14 @@ impl KernelHandle {
         let visible = |entry: &&ToolEntry| kernel.is_open_to(entry, &cx.caller.grants);
         kernel.registry().get(name).filter(visible).map(look).ok_or_else(|| {
             let shown: String = name.chars().take(100).collect();
-            let nearest = kernel.registry().nearest(name, &cx.caller);
-            let hint = match nearest.first() {
+            let similar = kernel.registry().suggest_similar(name, &cx.caller);
+            let hint = match similar.first() {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => "find tools with `search-tools`".to_owned(),
             };
             ToolError::not_found("UNKNOWN_TOOL", format!("there is no tool `{shown}`"))
                 .hint(hint)
-                .detail("nearest", nearest)
+                .detail("nearest", similar)
         })
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct Params {
     limit: Limit,
 }
 
-/// What was found.
+/// Search results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// The best matches, best first.

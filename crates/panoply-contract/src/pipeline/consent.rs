@@ -99,7 +99,7 @@ fn refusal(answer: Answer, rule: &ConsentRule) -> Option<ToolError> {
         ),
         Answer::Unanswered => forbidden(
             "APPROVAL_UNANSWERED",
-            "nobody answered the question in time; nothing changed",
+            "the question was not answered in time; nothing changed",
         ),
         Answer::Undelivered => forbidden(
             "APPROVAL_UNDELIVERED",
@@ -142,7 +142,7 @@ async fn record(
     });
     let (asked, _) = Fingerprint::of(&asked)?;
     let (answered, _) = Fingerprint::of(&json!({"action": action(answer)}))?;
-    let elapsed = call.kernel.world.clock.monotonic().saturating_sub(call.started);
+    let elapsed = call.kernel.services.clock.monotonic().saturating_sub(call.started);
     let audit = Audit {
         in_hash: asked.hex(),
         out_hash: answered.hex(),
@@ -155,7 +155,7 @@ async fn record(
         tool: AUDIT_NAME.to_owned(),
         ..call.audit_entry(audit, refused, true)
     };
-    call.kernel.world.audit.append(entry).await
+    call.kernel.services.audit.append(entry).await
 }
 
 const fn action(answer: Answer) -> &'static str {

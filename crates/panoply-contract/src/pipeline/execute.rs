@@ -49,7 +49,7 @@ pub(super) async fn handle(call: &Call) -> Result<CachedReply, ToolError> {
         .hint("ask for less: a smaller page, a shorter period or fewer fields"));
     }
     let Reply { data, notes } = reply;
-    let computed_at = call.kernel.world.clock.monotonic();
+    let computed_at = call.kernel.services.clock.monotonic();
     Ok(CachedReply { data, notes, fingerprint, bytes, computed_at })
 }
 

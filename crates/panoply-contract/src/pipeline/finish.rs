@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Call, Outcome};
 use crate::audit::{Audit, Fingerprint, Status};
 use crate::calculus;
-use crate::dialect::{Answered, Envelope, Failed, Fault, Metadata};
+use crate::dialect::{CallFailure, CallSuccess, Envelope, Fault, Metadata};
 use crate::error::{ErrorKind, ToolError};
 use crate::evidence::{Evidence, Source, SourceClass};
 use crate::hints::{AgentHints, Level, SuggestedAction, Warning, WarningKind};
@@ -27,7 +27,7 @@ pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>
                 None => {
                     let audit = audit_of(call, outcome.reply.fingerprint, Status::Ok);
                     let row = call.audit_entry(audit.clone(), None, false);
-                    match call.kernel.world.audit.append(row).await {
+                    match call.kernel.services.audit.append(row).await {
                         Ok(()) => Ok((hints, audit, outcome)),
                         Err(error) => Err(Arc::new(error)),
                     }
@@ -43,7 +43,7 @@ pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>
                 metadata_of(call, elapsed, outcome.cache == CacheUse::Hit, outcome.replayed);
             let (data, notes) = (&outcome.reply.data, &outcome.reply.notes);
             let spec = call.entry().spec;
-            dialect.success(&Answered {
+            dialect.success(&CallSuccess {
                 spec,
                 data,
                 notes,
@@ -59,11 +59,11 @@ pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>
             let audit = audit_of(call, fingerprint, Status::Error);
             // The call has already failed; the audit log reports its own write errors.
             let row = call.audit_entry(audit.clone(), Some(&error), false);
-            let _ = call.kernel.world.audit.append(row).await;
+            let _ = call.kernel.services.audit.append(row).await;
             let elapsed = observe(call, &audit, CacheUse::None, 0, Some(&error));
             let metadata = metadata_of(call, elapsed, false, false);
             let hints = hints_for_error(call, &error);
-            dialect.failure(&Failed {
+            dialect.failure(&CallFailure {
                 error: &error,
                 hints: &hints,
                 pack: call.entry().pack,
@@ -82,7 +82,7 @@ pub(super) fn internal_error(error: ToolError) -> Envelope {
 }
 
 fn audit_of(call: &Call, output: Fingerprint, status: Status) -> Audit {
-    let elapsed = call.kernel.world.clock.monotonic().saturating_sub(call.started);
+    let elapsed = call.kernel.services.clock.monotonic().saturating_sub(call.started);
     Audit {
         in_hash: call.fingerprint.hex(),
         out_hash: output.hex(),
@@ -100,7 +100,7 @@ fn observe(
     output_bytes: usize,
     error: Option<&ToolError>,
 ) -> Duration {
-    let elapsed = call.kernel.world.clock.monotonic().saturating_sub(call.started);
+    let elapsed = call.kernel.services.clock.monotonic().saturating_sub(call.started);
     let class = error.map(|error| error.kind.class());
     let rate_limited = error.is_some_and(|error| error.kind == ErrorKind::RateLimited);
     call.entry().meter.count(elapsed, class, cache, rate_limited);
@@ -114,7 +114,7 @@ fn observe(
         cached: cache == CacheUse::Hit,
         error,
     };
-    call.kernel.world.observers.iter().for_each(|observer| observer.finished(&finished));
+    call.kernel.services.observers.iter().for_each(|observer| observer.finished(&finished));
     elapsed
 }
 

@@ -15,7 +15,7 @@ use crate::reply::Reply;
 
 /// Preconditions of a mutation: a writable audit log and a free idempotency key.
 pub(super) fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
-    call.kernel.world.audit.ready()?;
+    call.kernel.services.audit.ready()?;
     if call.cx.dry_run {
         return Ok(None);
     }
@@ -25,7 +25,7 @@ pub(super) fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
         Some(key) => Some(call.kernel.running_keys.claim(key).ok_or_else(|| running(key))?),
     };
     let mutation =
-        Mutation::new(key, entry_of(call), call.started, Arc::clone(&call.kernel.world.clock));
+        Mutation::new(key, entry_of(call), call.started, Arc::clone(&call.kernel.services.clock));
     Arc::make_mut(&mut call.cx).mutation = Some(Arc::new(mutation));
     Ok(claim)
 }
@@ -96,7 +96,7 @@ fn committed(
 /// Appends the entry to the audit log before the reply is sent.
 async fn audited(call: &Call, log: &dyn MutationLog, entry: AuditEntry) -> Result<(), ToolError> {
     let call_id = entry.call_id;
-    call.kernel.world.audit.append(entry).await?;
+    call.kernel.services.audit.append(entry).await?;
     if let Some(call_id) = call_id {
         log.audited(call_id);
     }

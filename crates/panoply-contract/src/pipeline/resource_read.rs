@@ -33,7 +33,7 @@ pub(crate) async fn recorded(
     };
     let (input, _) = Fingerprint::of(&json!({"uri": read.uri}))?;
     let (output, _) = Fingerprint::of(&output)?;
-    let elapsed = kernel.world.clock.monotonic().saturating_sub(read.started);
+    let elapsed = kernel.services.clock.monotonic().saturating_sub(read.started);
     let audit = Audit {
         in_hash: input.hex(),
         out_hash: output.hex(),
@@ -55,7 +55,7 @@ pub(crate) async fn recorded(
         error_code: found.as_ref().err().map(|error| error.code.to_string()),
         mutation: false,
     };
-    kernel.world.audit.append(entry).await?;
+    kernel.services.audit.append(entry).await?;
     found.map(|mut content| {
         content.meta.insert(AUDIT_KEY.to_owned(), json!(audit));
         content

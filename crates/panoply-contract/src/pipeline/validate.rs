@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Call;
 use crate::error::{Problem, ToolError};
-use crate::registry::{ToolEntry, nearest};
+use crate::registry::{ToolEntry, suggest_similar};
 
 /// Maximum number of reported problems.
 const MAX_PROBLEMS: usize = 20;
@@ -189,7 +189,7 @@ fn unknown_argument(
     let seen = input.pointer(&below).map(shortened).unwrap_or_default();
     let names: Vec<&str> =
         known.into_iter().flat_map(|known| known.keys()).map(String::as_str).collect();
-    let message = match nearest(name, names.iter().copied()).first() {
+    let message = match suggest_similar(name, names.iter().copied()).first() {
         Some(close) => format!("is not an argument; did you mean `{close}`?"),
         None => "is not an argument".to_owned(),
     };

@@ -2,7 +2,7 @@
 
 use panoply_contract::compliance::{self, Line};
 use panoply_contract::context::Caller;
-use panoply_contract::kernel::{Offer, Scope, Settings};
+use panoply_contract::kernel::{ListingMode, Scope, Settings};
 use panoply_contract::prelude::*;
 use panoply_contract::registry::Registry;
 use panoply_contract::testing::{FixedClock, SAMPLE_SPEC, kernel_in_memory, noon};
@@ -135,9 +135,9 @@ fn the_registry_finds_tools_by_name_alias_category_and_tag() {
 fn listing_modes_core_all_and_lazy_list_their_tools() {
     const EXTRA: ToolSpec = ToolSpec { name: "get-extra", listing: Listing::Extra, ..SAMPLE_SPEC };
     let cases = [
-        (Offer::Core, vec!["search-tools", "describe-tool", "get-sample"]),
+        (ListingMode::Core, vec!["search-tools", "describe-tool", "get-sample"]),
         (
-            Offer::All,
+            ListingMode::All,
             vec![
                 "search-tools",
                 "describe-tool",
@@ -147,7 +147,7 @@ fn listing_modes_core_all_and_lazy_list_their_tools() {
                 "get-extra",
             ],
         ),
-        (Offer::Lazy, vec!["search-tools", "describe-tool"]),
+        (ListingMode::Lazy, vec!["search-tools", "describe-tool"]),
     ];
     for (offer, expected) in cases {
         let pack = published()

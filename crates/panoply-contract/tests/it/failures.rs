@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use panoply_contract::audit::{AuditFilter, MemoryAuditLog};
-use panoply_contract::kernel::{Kernel, Settings, World};
+use panoply_contract::kernel::{Kernel, KernelServices, Settings};
 use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::{CallFinished, CallStarted, Observer};
 use panoply_contract::prelude::*;
@@ -143,7 +143,7 @@ impl Observer for Counting {
 async fn every_call_is_observed_counted_and_audited_at_start_and_end() {
     let observer = Arc::new(Counting::default());
     let audit = MemoryAuditLog::default();
-    let world = World {
+    let services = KernelServices {
         clock: FixedClock::at(noon()),
         audit: Arc::new(audit),
         mutations: Arc::new(MemoryMutationLog::default()),
@@ -151,7 +151,7 @@ async fn every_call_is_observed_counted_and_audited_at_start_and_end() {
         observers: vec![observer.clone()],
     };
     let pack = published().with(Sample::new(spec(SAMPLE_SPEC), echo));
-    let kernel = Kernel::new(vec![pack], world, Settings::default()).unwrap();
+    let kernel = Kernel::new(vec![pack], services, Settings::default()).unwrap();
     call(&kernel, json!({"text": "x"})).await;
     call(&kernel, json!({"bad": "x"})).await;
     let told = (&observer.started, &observer.finished, &observer.failed);

@@ -4,10 +4,10 @@
 
 mod caching;
 mod checklist;
-mod resources;
 mod failures;
 mod gates;
 mod hints;
 mod kernel_tools;
 mod mutations;
+mod resources;
 mod tools;

@@ -26,8 +26,12 @@ pub fn export(log: &Path, output: &mut dyn Write) -> Result<Vec<Segment>, SealEr
         }
         let path = folder.join(&segment.file);
         let unreadable = |source| SealError::Io { path: path.clone(), source };
-        let altered =
-            || unreadable(io::Error::new(io::ErrorKind::InvalidData, "does not match the checksum of the sealed segment"));
+        let altered = || {
+            unreadable(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "does not match the checksum of the sealed segment",
+            ))
+        };
         let bytes = segment::read(&folder, &segment).map_err(|error| match error {
             Unreadable::Missing => unreadable(io::ErrorKind::NotFound.into()),
             Unreadable::Altered => altered(),

@@ -81,7 +81,11 @@ impl Queue {
             #[cfg(test)]
             tampering: Vec::new(),
         };
-        Self { state: Mutex::new(state), wake: Condvar::new(), capacity: Semaphore::new(QUEUE_CAPACITY) }
+        Self {
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+            capacity: Semaphore::new(QUEUE_CAPACITY),
+        }
     }
 
     /// Queues a row without waiting for it to be durable; returns the row when the queue is full.
@@ -194,8 +198,9 @@ impl Queue {
             let idle =
                 |state: &mut State| state.rows.is_empty() && !(state.urgent || state.closing);
             state = self.wake.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner);
-            let gathering =
-                |state: &mut State| state.rows.len() < MAX_BATCH_ROWS && !(state.urgent || state.closing);
+            let gathering = |state: &mut State| {
+                state.rows.len() < MAX_BATCH_ROWS && !(state.urgent || state.closing)
+            };
             state = self
                 .wake
                 .wait_timeout_while(state, BATCH_DELAY, gathering)

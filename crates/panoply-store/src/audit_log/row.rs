@@ -208,7 +208,8 @@ impl StoredRow {
         let audit = Audit {
             in_hash: self.in_hash,
             out_hash: self.out_hash,
-            latency_ms: u64::try_from(self.latency_ms).map_err(|_| bad("the latency is negative"))?,
+            latency_ms: u64::try_from(self.latency_ms)
+                .map_err(|_| bad("the latency is negative"))?,
             seed: self.seed.parse().map_err(|_| bad("the seed is not a number"))?,
             status: [Status::Ok, Status::Error]
                 .into_iter()

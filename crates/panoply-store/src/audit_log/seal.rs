@@ -86,8 +86,10 @@ pub fn seal(
     let range = SealRange { before, end, max_rows };
     while let Some(segment) = write(&mut connection, log, &folder, &range, now)? {
         let entry = entry(SEAL, &segment, now)?;
-        sqlite::transact(&mut connection, |transaction| replace_rows_with_header(transaction, &segment, &entry))
-            .map_err(&about)?;
+        sqlite::transact(&mut connection, |transaction| {
+            replace_rows_with_header(transaction, &segment, &entry)
+        })
+        .map_err(&about)?;
         sealed.push(segment);
     }
     Ok(sealed)
@@ -110,8 +112,10 @@ pub fn prune(log: &Path, before: Timestamp, now: Timestamp) -> Result<Vec<Segmen
             break;
         }
         let entry = entry(PRUNE, &segment, now)?;
-        sqlite::transact(&mut connection, |transaction| mark_pruned(transaction, &segment, &entry, now))
-            .map_err(&about)?;
+        sqlite::transact(&mut connection, |transaction| {
+            mark_pruned(transaction, &segment, &entry, now)
+        })
+        .map_err(&about)?;
         remove(&folder, &segment.file)?;
         pruned.push(segment);
     }

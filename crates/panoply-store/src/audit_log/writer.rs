@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use panoply_contract::audit::AuditEntry;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::queue::{PendingRow, Queue, Batch, WriteResult};
+use super::queue::{Batch, PendingRow, Queue, WriteResult};
 use super::row::{COLUMNS, ChainHash, StoredRow};
 use crate::error::StoreError;
 use crate::sqlite::{self, Durability};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use panoply_contract::audit::{AuditFilter, AuditLog};
 use panoply_contract::dialect::Unified;
 use panoply_contract::ids::CallId;
-use panoply_contract::kernel::{Kernel, Settings, World};
+use panoply_contract::kernel::{Kernel, KernelServices, Settings};
 use panoply_contract::mutation::{MutationLog, MutationRecord};
 use panoply_contract::pack::{Pack, PackInfo};
 use panoply_contract::testing::{FixedClock, noon};
@@ -21,14 +21,14 @@ fn start(folder: &std::path::Path) -> (Arc<Kernel>, Arc<SqliteAuditLog>, Arc<dyn
     let records: Arc<dyn MutationLog> = Arc::new(KernelDb::open(&folder.join("pack.db")).unwrap());
     let info = PackInfo { name: "cards", title: "Cards", instructions: "Keeps cards." };
     let pack = Pack::new(info, Unified).with_mutation_log(Arc::clone(&records));
-    let world = World {
+    let services = KernelServices {
         clock: FixedClock::at(noon()),
         audit: Arc::clone(&audit) as Arc<dyn AuditLog>,
         mutations: Arc::new(KernelDb::open(&folder.join("kernel.db")).unwrap()),
         incarnation: Uuid::from_u128(1),
         observers: Vec::new(),
     };
-    (Kernel::new(vec![pack], world, Settings::default()).unwrap(), audit, records)
+    (Kernel::new(vec![pack], services, Settings::default()).unwrap(), audit, records)
 }
 
 async fn tools(audit: &SqliteAuditLog) -> Vec<String> {

@@ -34,7 +34,7 @@ fn fault_of(file: &Path) -> Option<(Fault, String)> {
 
 fn intruder(file: &Path) -> Connection {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags_and_vfs(file, flags, panoply_store::pages::VFS).unwrap()
+    Connection::open_with_flags_and_vfs(file, flags, panoply_store::page_checksums::VFS).unwrap()
 }
 
 /// Replaces a read-only file with these bytes.

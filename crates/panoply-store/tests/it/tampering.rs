@@ -59,7 +59,7 @@ fn attacks() -> impl Strategy<Value = Attack> {
 /// A connection that maintains the page checksums, like an informed attacker.
 fn intruder(file: &Path) -> Connection {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags_and_vfs(file, flags, panoply_store::pages::VFS).unwrap()
+    Connection::open_with_flags_and_vfs(file, flags, panoply_store::page_checksums::VFS).unwrap()
 }
 
 impl Attack {

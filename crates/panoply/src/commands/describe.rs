@@ -35,7 +35,7 @@ pub(super) fn run(describe: &Describe, session: &Session) -> Result<ExitCode, Fa
 /// The tool of this name or alias, or the nearest one's name.
 pub(super) fn find<'a>(kernel: &'a Kernel, name: &str) -> Result<&'a ToolEntry, Failure> {
     kernel.registry().get(name).ok_or_else(|| {
-        let near = kernel.registry().nearest(name, &Caller::local_owner());
+        let near = kernel.registry().suggest_similar(name, &Caller::local_owner());
         Failure::unknown("tool", name, near, "list them with `panoply tools`")
     })
 }
