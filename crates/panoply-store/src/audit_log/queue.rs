@@ -177,7 +177,7 @@ impl Queue {
         let mut state = self.lock();
         state.writer_error = Some(Arc::new(error));
         self.capacity.close();
-        state.lost += state.rows.iter().filter(|job| job.done.is_none()).count() as u64;
+        state.lost += state.rows.iter().filter(|row| row.done.is_none()).count() as u64;
         // Dropping the senders wakes the callers that wait.
         state.rows.clear();
         state.flushes.clear();
@@ -210,15 +210,15 @@ impl Queue {
         state.take()
     }
 
-    fn add(&self, job: PendingRow) {
+    fn add(&self, row: PendingRow) {
         let mut state = self.lock();
         if state.writer_error.is_some() {
-            state.lost += u64::from(job.done.is_none());
+            state.lost += u64::from(row.done.is_none());
             return;
         }
-        let urgent = job.done.is_some();
+        let urgent = row.done.is_some();
         state.urgent |= urgent;
-        state.rows.push_back(job);
+        state.rows.push_back(row);
         // Wake the writer for the first row, an urgent row and a full batch.
         let wake = urgent || state.rows.len() == 1 || state.rows.len() == MAX_BATCH_ROWS;
         drop(state);

@@ -59,9 +59,9 @@ impl Drop for EndGuard {
 impl Writer {
     fn run(mut self) {
         loop {
-            let work = self.end.queue.next(!self.buffered.is_empty());
-            let last = work.last;
-            self.process(work);
+            let batch = self.end.queue.next(!self.buffered.is_empty());
+            let last = batch.last;
+            self.process(batch);
             if last {
                 break;
             }
@@ -72,15 +72,15 @@ impl Writer {
         }
     }
 
-    fn process(&mut self, work: Batch) {
+    fn process(&mut self, batch: Batch) {
         #[cfg(test)]
-        for tampering in work.tampering {
+        for tampering in batch.tampering {
             tampering(&self.connection);
         }
-        let taken = work.rows.len();
+        let taken = batch.rows.len();
         let mut waiting = Vec::new();
         let mut entries = std::mem::take(&mut self.buffered);
-        for PendingRow { entry, done } in work.rows {
+        for PendingRow { entry, done } in batch.rows {
             waiting.extend(done);
             entries.push(entry);
         }
@@ -94,7 +94,7 @@ impl Writer {
         for done in waiting {
             let _ = done.send(outcome.clone());
         }
-        for flush in work.flushes {
+        for flush in batch.flushes {
             let _ = flush.send(());
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{Problem, Repository};
 
-/// The one place that may write a number: the calculus itself.
-const CALCULUS: &str = "crates/panoply-contract/src/hints";
+/// The only file that may contain literal confidences.
+const CALCULUS: &str = "crates/panoply-contract/src/calculus.rs";
 
 /// Production lines outside the calculus that set a confidence to a literal.
 pub fn literals(repository: &Repository) -> Vec<Problem> {
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn the_calculus_and_the_tests_may_write_numbers() {
         let sample = Repository::sample(&[
-            ("crates/panoply-contract/src/hints/calculus.rs", "confidence: 0.9"),
+            ("crates/panoply-contract/src/calculus.rs", "confidence: 0.9"),
             ("crates/a/tests/it.rs", "confidence: 0.9"),
             ("crates/a/src/lib.rs", "#[cfg(test)]\nmod tests { x(confidence: 0.9) }"),
         ]);
