@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
 use panoply_contract::clock::Clock;
 use panoply_contract::error::ToolError;
-use panoply_contract::kernel::{Kernel, Settings, World};
+use panoply_contract::kernel::{Kernel, KernelServices, Settings};
 use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::Observer;
 use panoply_mcp::McpServer;
@@ -63,7 +63,8 @@ pub(crate) fn kernel(
     let observers: Vec<Arc<dyn Observer>> =
         if instrumentation.log { vec![Arc::new(CallLog)] } else { Vec::new() };
     let mutations = Arc::new(MemoryMutationLog::default());
-    let world = World { clock, audit, mutations, incarnation: Uuid::from_u128(1), observers };
+    let world =
+        KernelServices { clock, audit, mutations, incarnation: Uuid::from_u128(1), observers };
     let kernel = Kernel::new(vec![echo::pack()], world, Settings::default())
         .map_err(|violations| format!("{violations:?}"))?;
     Ok((kernel, guard))

@@ -4,7 +4,7 @@
 //! `metadata.queryTimeMs` differs from call to call, so it is not part of a tool's output or of
 //! `out_hash`: the dialect adds it afterwards, from the latency that the pipeline measured.
 
-use panoply_contract::dialect::{Answered, Dialect};
+use panoply_contract::dialect::{CallSuccess, Dialect};
 use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::json::Json;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Dialect for BacktestDialect {
         data
     }
 
-    fn structured(&self, answer: &Answered<'_>) -> Json {
+    fn structured(&self, answer: &CallSuccess<'_>) -> Json {
         with_query_time(answer.data, answer.audit.latency_ms)
     }
 

@@ -1,7 +1,7 @@
 //! Reply format of this pack: structured content at the top level, and errors as JSON-RPC errors
 //! whose `data` has line, column, value, hint and example.
 
-use panoply_contract::dialect::{Dialect, Envelope, Failed, Fault, error_result};
+use panoply_contract::dialect::{CallFailure, Dialect, Envelope, Fault, error_result};
 use panoply_contract::error::{ErrorClass, ErrorKind, ToolError};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ impl CgtDialect {
 }
 
 impl Dialect for CgtDialect {
-    fn failure(&self, failed: &Failed<'_>) -> Envelope {
+    fn failure(&self, failed: &CallFailure<'_>) -> Envelope {
         match self.errors {
             ErrorForm::Result => error_result(&self.error_body(failed.error), failed, true),
             ErrorForm::Protocol => {

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use panoply_contract::prelude::*;
-use panoply_store::roots::{Refused, Roots};
+use panoply_store::roots::{FileAccessError, Roots};
 
 use crate::anki::{self, Package, PackageLimits};
 use crate::error::{NoemaError, Result};
@@ -109,7 +109,7 @@ fn read_file(roots: &Roots, path: &str) -> Result<Vec<u8>, ToolError> {
 const MAX_FILE_BYTES: u64 = 2 << 30;
 
 /// Explains why a path is refused.
-pub(crate) fn path_error(refused: &Refused) -> ToolError {
+pub(crate) fn path_error(refused: &FileAccessError) -> ToolError {
     ToolError::validation("NOT_ALLOWED", refused.to_string()).hint(
         "name a file in `noema/files` of the home or in a folder that `roots` in `[pack.noema]` of config.toml names; or use `panoply noema import` or `export`",
     )

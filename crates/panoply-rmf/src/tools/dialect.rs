@@ -1,7 +1,7 @@
 //! Reply format of this pack: structured content at the top level, `_meta` with the widget, and
 //! errors as `{error: {code, message, actionableHint, details?}}`.
 
-use panoply_contract::dialect::{Answered, Dialect, contract_meta};
+use panoply_contract::dialect::{CallSuccess, Dialect, contract_meta};
 use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::meta::Meta;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub struct RmfDialect;
 
 impl Dialect for RmfDialect {
-    fn meta(&self, answer: &Answered<'_>) -> Meta {
+    fn meta(&self, answer: &CallSuccess<'_>) -> Meta {
         let mut meta = contract_meta(answer);
         meta.insert("timestamp", &answer.metadata.timestamp);
         if let Some(widget) = &answer.spec.widget {

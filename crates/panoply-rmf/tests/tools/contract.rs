@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{call, kernel};
 use panoply_contract::context::Caller;
-use panoply_contract::kernel::{Offer, Scope, Settings};
+use panoply_contract::kernel::{ListingMode, Scope, Settings};
 use panoply_contract::spec::ResponseTime;
 use panoply_contract::testing::{self, FixedClock, check_pack};
 use panoply_rmf::store::FundStore;
@@ -20,7 +20,7 @@ async fn pack_has_no_contract_violations() {
 
 #[test]
 fn contract_tools_and_the_tax_calculator_are_listed() {
-    let names = |offer: Offer| -> Vec<&'static str> {
+    let names = |offer: ListingMode| -> Vec<&'static str> {
         let store = Arc::new(FundStore::bundled().unwrap());
         let settings = Settings { offer, ..Settings::default() };
         let clock = FixedClock::at(testing::noon());
@@ -29,7 +29,7 @@ fn contract_tools_and_the_tax_calculator_are_listed() {
         listed.iter().filter(|entry| entry.pack == "rmf").map(|entry| entry.spec.name).collect()
     };
     assert_eq!(
-        names(Offer::Core),
+        names(ListingMode::Core),
         [
             "get_rmf_funds",
             "search_rmf_funds",
@@ -40,7 +40,7 @@ fn contract_tools_and_the_tax_calculator_are_listed() {
             "calc_rmf_tax_benefit",
         ]
     );
-    assert_eq!(names(Offer::All).len(), 11);
+    assert_eq!(names(ListingMode::All).len(), 11);
 }
 
 #[test]
