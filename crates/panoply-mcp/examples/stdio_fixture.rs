@@ -15,7 +15,7 @@ mod fixture;
 fn main() -> ExitCode {
     let served = run(async |signals| {
         let stop = CancellationToken::new();
-        stop_on_request(signals, stop.clone(), Parent::Matters);
+        stop_on_request(signals, stop.clone(), Parent::Watched);
         let kernel = fixture::kernel(FixedClock::at(noon()));
         McpServer::new(kernel, "fixture").serve_stdio(stop).await;
     });

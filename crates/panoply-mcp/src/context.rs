@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::elicit;
-use crate::elicit::rounds::Rounds;
+use crate::elicit::round_trip::RoundTrip;
 use crate::logging::SessionLevel;
 use crate::server::Inner;
 use crate::transport::tool_call;
@@ -48,7 +48,7 @@ pub(crate) struct Session {
 pub(crate) struct Handshake {
     agent: Agent,
     version: ProtocolVersion,
-    takes_forms: bool,
+    supports_forms: bool,
 }
 
 /// Name and version of the program that calls.
@@ -60,17 +60,17 @@ pub(crate) struct Agent {
 
 impl From<Implementation> for Agent {
     fn from(client: Implementation) -> Self {
-        Self { name: shortened(client.name), version: shortened(client.version) }
+        Self { name: truncated(client.name), version: truncated(client.version) }
     }
 }
 
 impl Session {
     /// Notes a handshake, by the version that was agreed.
-    pub(crate) fn shook_hands(&self, params: InitializeRequestParams) {
-        let takes_forms = elicit::takes_forms(&params.capabilities);
+    pub(crate) fn record_handshake(&self, params: InitializeRequestParams) {
+        let supports_forms = elicit::supports_forms(&params.capabilities);
         let (agent, version) = (params.client_info.into(), params.protocol_version);
         *self.handshake.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Arc::new(Handshake { agent, version, takes_forms }));
+            Some(Arc::new(Handshake { agent, version, supports_forms }));
     }
 
     /// Whether there was a handshake.
@@ -79,9 +79,9 @@ impl Session {
     }
 
     /// Whether the client announced that it can ask the person in front of it.
-    pub(crate) fn takes_forms(&self) -> bool {
+    pub(crate) fn supports_forms(&self) -> bool {
         let handshake = self.handshake.lock().unwrap_or_else(PoisonError::into_inner);
-        handshake.as_ref().is_some_and(|handshake| handshake.takes_forms)
+        handshake.as_ref().is_some_and(|handshake| handshake.supports_forms)
     }
 
     /// The handshake, if there was one.
@@ -101,7 +101,7 @@ pub(crate) struct RequestInfo<'a> {
     /// How to ask the person at the client.
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
     /// The same, for versions in which the reply to the call asks.
-    pub(crate) rounds: Option<Arc<Rounds>>,
+    pub(crate) round_trip: Option<Arc<RoundTrip>>,
 }
 
 impl<'a> RequestInfo<'a> {
@@ -118,7 +118,7 @@ impl<'a> RequestInfo<'a> {
             version: request.protocol_version(),
             cancel: request.ct.child_token(),
             elicitor: None,
-            rounds: None,
+            round_trip: None,
         }
     }
 
@@ -137,7 +137,7 @@ impl<'a> RequestInfo<'a> {
             }
             Surface::Http => (None, parts.and_then(tool_call::stated_version)),
         };
-        Self { meta, parts, client, version, cancel, elicitor, rounds: None }
+        Self { meta, parts, client, version, cancel, elicitor, round_trip: None }
     }
 
     fn header(&self, name: &str) -> Option<&'a str> {
@@ -151,12 +151,12 @@ impl<'a> RequestInfo<'a> {
         }
         let product = self.header("user-agent")?.split_whitespace().next()?;
         let (name, version) = product.split_once('/').unwrap_or((product, ""));
-        Some(Agent { name: shortened(name.to_owned()), version: shortened(version.to_owned()) })
+        Some(Agent { name: truncated(name.to_owned()), version: truncated(version.to_owned()) })
     }
 }
 
 /// A client's name goes into logs and audit rows.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// Who sent a request.
 pub(crate) fn caller(server: &Inner, parts: Option<&Parts>) -> Result<Caller, ErrorData> {
@@ -208,7 +208,7 @@ pub(crate) fn of_call(server: &Inner, mut info: RequestInfo<'_>) -> Result<CallC
 
 impl Surface {
     /// Waits for something to be sent beside a reply, but no longer than makes sense.
-    pub(crate) async fn deliver(&self, patience: Duration, sending: impl Future<Output = ()>) {
+    pub(crate) async fn deliver(&self, timeout: Duration, sending: impl Future<Output = ()>) {
         let ending = match self {
             Self::Lines(session) => session.ending.clone(),
             Self::Http => CancellationToken::new(),
@@ -217,7 +217,7 @@ impl Surface {
             biased;
             () = sending => {}
             () = ending.cancelled() => {}
-            () = tokio::time::sleep(patience) => {}
+            () = tokio::time::sleep(timeout) => {}
         }
     }
 }
@@ -248,6 +248,6 @@ fn idempotency_key(value: Option<&Value>) -> Result<Option<String>, ErrorData> {
     }
 }
 
-fn shortened(name: String) -> String {
-    if name.len() <= LONGEST_NAME { name } else { name.chars().take(LONGEST_NAME).collect() }
+fn truncated(name: String) -> String {
+    if name.len() <= MAX_NAME_CHARS { name } else { name.chars().take(MAX_NAME_CHARS).collect() }
 }

@@ -51,9 +51,9 @@ pub(crate) async fn dispatch(
     info: RequestInfo<'_>,
     notify: Option<&RequestContext<RoleServer>>,
 ) -> Result<Dispatched, ErrorData> {
-    let rounds = info.rounds.clone();
+    let round_trip = info.round_trip.clone();
     let mut cx = context::of_call(server, info)?;
-    let progress = notify.and_then(Progress::wanted);
+    let progress = notify.and_then(Progress::requested);
     cx.progress = progress.as_ref().map(Progress::sink);
     let trace_id = cx.trace_id;
     let input = Value::Object(arguments.unwrap_or_default());
@@ -66,12 +66,12 @@ pub(crate) async fn dispatch(
         None => call.await,
     };
     if let Some(session) = notify
-        && let Some(level) = logging::wanted(&server.surface, session)
+        && let Some(level) = logging::requested_level(&server.surface, session)
     {
-        let sent = logging::tell(&server.surface, &session.peer, level, tool, trace_id, &envelope);
-        Box::pin(sent).await;
+        logging::send_outcome(&server.surface, &session.peer, level, tool, trace_id, &envelope)
+            .await;
     }
-    if let Some(required) = rounds.and_then(|rounds| rounds.take_required()) {
+    if let Some(required) = round_trip.and_then(|rounds| round_trip.take_required()) {
         return Ok(Dispatched::InputRequired(required));
     }
     let widget = server.kernel.resolve(tool, &server.scope).and_then(|entry| entry.spec.widget);
@@ -82,11 +82,11 @@ fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Completed, Error
     match envelope {
         Envelope::Result { text, attachments, structured, mut meta, is_error } => {
             let mut content = vec![ContentBlock::text(text)];
-            content.extend(attachments.into_iter().map(attached));
+            content.extend(attachments.into_iter().map(content_block));
             let result = if is_error {
                 CallToolResult::error(content)
             } else {
-                name_page(&mut meta, widget);
+                insert_widget_uri(&mut meta, widget);
                 CallToolResult::success(content)
             };
             Ok(Completed { result, structured, meta })
@@ -101,7 +101,7 @@ fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Completed, Error
 }
 
 /// Names the page that shows a result (MCP Apps and ChatGPT), unless its pack already did.
-fn name_page(meta: &mut Meta, widget: Option<Widget>) {
+fn insert_widget_uri(meta: &mut Meta, widget: Option<Widget>) {
     let Some(widget) = widget else { return };
     if meta.get("ui").is_none() {
         meta.insert("ui", &json!({"resourceUri": widget.resource_uri}));
@@ -111,7 +111,7 @@ fn name_page(meta: &mut Meta, widget: Option<Widget>) {
     }
 }
 
-fn attached(attachment: Attachment) -> ContentBlock {
+fn content_block(attachment: Attachment) -> ContentBlock {
     match attachment {
         Attachment::Image { bytes, mime_type } => {
             ContentBlock::Image(ImageContent::new(STANDARD.encode(bytes), mime_type))

@@ -3,7 +3,7 @@
 use panoply_contract::kernel::{Kernel, Scope};
 
 /// Clients cut instructions here; a text that ends by itself is better than one cut short.
-const LONGEST: usize = 2048;
+const MAX_BYTES: usize = 2048;
 
 const INTRODUCTION: &str = "Expert tools under one contract. Each reply has structured content for you and a short \
 text for the user. Figures say as of when they are; a missing figure is null. An error has a code and a hint: follow \
@@ -19,7 +19,7 @@ pub(crate) fn of(kernel: &Kernel, scope: &Scope) -> String {
 }
 
 fn append(text: &mut String, paragraph: &str) {
-    if text.len() + paragraph.len() + 2 <= LONGEST {
+    if text.len() + paragraph.len() + 2 <= MAX_BYTES {
         text.push_str("\n\n");
         text.push_str(paragraph);
     } else {

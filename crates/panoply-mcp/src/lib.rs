@@ -14,7 +14,7 @@ mod instructions;
 pub mod lifecycle;
 mod logging;
 pub mod observe;
-mod page;
+mod pagination;
 mod progress;
 mod prompts;
 mod resources;

@@ -28,7 +28,7 @@ pub enum StopCause {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Parent {
     /// It does: a stdio server belongs to the client that started it.
-    Matters,
+    Watched,
     /// It does not: an HTTP server may outlive the shell it was started from.
     Ignored,
 }
@@ -103,7 +103,7 @@ pub struct Shutdown {
     /// Accepts nothing more, and finishes what is in flight.
     pub stop: CancellationToken,
     /// Waits for nothing more.
-    pub hurry: CancellationToken,
+    pub force: CancellationToken,
 }
 
 impl Shutdown {
@@ -133,7 +133,7 @@ impl Shutdown {
                 () = grace => {}
                 _ = signals.received() => {}
             }
-            steps.hurry.cancel();
+            steps.force.cancel();
         });
     }
 }

@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::context::Surface;
 
 /// How long a reply may wait for its log message.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOG_MESSAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The level a session has asked for; silent until then.
 #[derive(Clone, Default)]
@@ -41,7 +41,10 @@ impl SessionLevel {
 }
 
 /// The least severe level this client wants to hear of; `None` for silence.
-pub(crate) fn wanted(surface: &Surface, request: &RequestContext<RoleServer>) -> Option<u8> {
+pub(crate) fn requested_level(
+    surface: &Surface,
+    request: &RequestContext<RoleServer>,
+) -> Option<u8> {
     let of_session = match surface {
         Surface::Lines(session) => session.level.get(),
         Surface::Http => None,
@@ -50,7 +53,7 @@ pub(crate) fn wanted(surface: &Surface, request: &RequestContext<RoleServer>) ->
 }
 
 /// Says how a call ended, if that is severe enough.
-pub(crate) async fn tell(
+pub(crate) async fn send_outcome(
     surface: &Surface,
     peer: &Peer<RoleServer>,
     wanted: u8,
@@ -71,7 +74,7 @@ pub(crate) async fn tell(
     let message = LoggingMessageNotificationParam::new(level, data).with_logger("panoply");
     let telling = peer.notify_logging_message(message);
     // A client that is gone needs no log.
-    surface.deliver(PATIENCE, async { drop(telling.await) }).await;
+    surface.deliver(LOG_MESSAGE_TIMEOUT, async { drop(telling.await) }).await;
 }
 
 /// Severity, from 1; 0 means that nothing was asked for.

@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 use crate::context::Surface;
 
 /// Updates that wait for the client.
-const QUEUED: usize = 64;
+const QUEUE_CAPACITY: usize = 64;
 /// How long the reply waits for the last updates.
-const LAST_UPDATES: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The road from one call to its client.
 pub(crate) struct Progress {
@@ -36,9 +36,9 @@ struct Update {
 
 impl Progress {
     /// A road, if the request carries a progress token.
-    pub(crate) fn wanted(request: &RequestContext<RoleServer>) -> Option<Self> {
+    pub(crate) fn requested(request: &RequestContext<RoleServer>) -> Option<Self> {
         let token = request.meta.get_progress_token()?;
-        let (sender, updates) = mpsc::channel(QUEUED);
+        let (sender, updates) = mpsc::channel(QUEUE_CAPACITY);
         Some(Self { peer: request.peer.clone(), token, sender, updates })
     }
 
@@ -63,7 +63,7 @@ impl Progress {
         };
         ended.cancel();
         // A client that does not take them gets the reply all the same.
-        surface.deliver(LAST_UPDATES, forwarding).await;
+        surface.deliver(FLUSH_TIMEOUT, forwarding).await;
         outcome
     }
 }

@@ -10,7 +10,7 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use crate::page::{PAGE_SIZE, Page, page};
+use crate::pagination::{PAGE_SIZE, Page, page};
 use crate::server::Inner;
 use crate::tools::LIST_TTL_MS;
 

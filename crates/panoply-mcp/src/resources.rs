@@ -11,7 +11,7 @@ use rmcp::model::{
     PaginatedRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
 };
 
-use crate::page::{PAGE_SIZE, Page, page};
+use crate::pagination::{PAGE_SIZE, Page, page};
 use crate::server::Inner;
 use crate::tools::LIST_TTL_MS;
 use crate::widgets;

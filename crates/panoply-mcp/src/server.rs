@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::{RequestInfo, Session, Surface};
 use crate::dispatch::{Dispatched, dispatch};
-use crate::elicit::seal::Seal;
+use crate::elicit::signed_state::StateSigner;
 use crate::elicit::{self, session_id};
 use crate::instructions;
 use crate::tools::Descriptors;
@@ -46,7 +46,7 @@ pub struct McpServer {
     name: &'static str,
     descriptors: Arc<Descriptors>,
     local: Caller,
-    seal: Arc<Seal>,
+    signer: Arc<StateSigner>,
 }
 
 impl McpServer {
@@ -58,7 +58,7 @@ impl McpServer {
             name,
             descriptors,
             local: Caller::local_owner(),
-            seal: Arc::new(Seal::random()),
+            signer: Arc::new(StateSigner::random()),
         }
     }
 
@@ -114,8 +114,8 @@ impl McpServer {
     fn handler(&self, scope: Scope, surface: Surface) -> Handler {
         let info = server_info(&self.kernel, &scope, self.name);
         let (kernel, descriptors) = (Arc::clone(&self.kernel), Arc::clone(&self.descriptors));
-        let (local, seal) = (self.local.clone(), Arc::clone(&self.seal));
-        Handler(Arc::new(Inner { kernel, scope, surface, descriptors, info, local, seal }))
+        let (local, signer) = (self.local.clone(), Arc::clone(&self.signer));
+        Handler(Arc::new(Inner { kernel, scope, surface, descriptors, info, local, signer }))
     }
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct Inner {
     /// The caller of a session of lines.
     pub(crate) local: Caller,
     /// For questions that a client carries.
-    pub(crate) seal: Arc<Seal>,
+    pub(crate) signer: Arc<StateSigner>,
     info: ServerConfig,
 }
 
@@ -165,7 +165,7 @@ fn server_info(kernel: &Kernel, scope: &Scope, name: &str) -> ServerConfig {
 ///
 /// Boxed at once: rmcp moves the future of each request several times on its way into a task,
 /// and that of a call has thousands of bytes.
-fn answered<'a, T: 'a>(
+fn catch_panic<'a, T: 'a>(
     work: impl Future<Output = Result<T, ErrorData>> + Send + 'a,
 ) -> BoxFuture<'a, Result<T, ErrorData>> {
     let work = AssertUnwindSafe(work).catch_unwind();
@@ -186,7 +186,7 @@ impl Handler {
 impl AnswerToolCalls for Handler {
     /// In a version of the protocol that has handshakes, after the handshake, for clients that
     /// want no log messages.
-    fn takes(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
+    fn accepts(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
         let has_handshake = match &self.0.surface {
             Surface::Lines(session) => session.has_handshake() && session.level.is_silent(),
             Surface::Http => parts.is_some_and(|parts| tool_call::stated_version(parts).is_some()),
@@ -196,25 +196,25 @@ impl AnswerToolCalls for Handler {
         }
         match &self.0.surface {
             // rmcp carries requests to the client.
-            Surface::Lines(_) => call.wants_only_a_reply() && !self.asks(call, parts),
+            Surface::Lines(_) => call.wants_only_a_reply() && !self.may_elicit(call, parts),
             // We do: rmcp drops the responses. Such a call reports no progress.
             Surface::Http => {
-                call.wants_only_a_reply() || (!call.is_stateless() && self.asks(call, parts))
+                call.wants_only_a_reply() || (!call.is_stateless() && self.may_elicit(call, parts))
             }
         }
     }
 
-    fn asks(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
-        let can_ask = match &self.0.surface {
-            Surface::Lines(session) => session.takes_forms(),
+    fn may_elicit(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
+        let can_elicit = match &self.0.surface {
+            Surface::Lines(session) => session.supports_forms(),
             Surface::Http => {
                 parts.is_some_and(|parts| session_id::says_elicitation(&parts.headers))
             }
         };
-        (can_ask || call.announces_forms()) && self.0.needs_consent(&call.name, parts)
+        (can_elicit || call.announces_forms()) && self.0.needs_consent(&call.name, parts)
     }
 
-    fn can_ask(&self) -> bool {
+    fn can_elicit(&self) -> bool {
         !self.0.kernel.settings().consent_time.is_zero()
     }
 
@@ -230,7 +230,7 @@ impl AnswerToolCalls for Handler {
             let ToolCall { id, name, arguments, meta } = call;
             let (surface, meta, parts) = (&server.surface, meta.as_ref(), parts.as_ref());
             let info = RequestInfo::of_call(surface, meta, parts, cancel, elicitor);
-            match answered(dispatch(&server, &name, arguments, info, None)).await {
+            match catch_panic(dispatch(&server, &name, arguments, info, None)).await {
                 Ok(dispatched) => dispatched.to_message(&id),
                 Err(error) => serde_json::to_vec(&JsonRpcError::new(Some(id), error)),
             }
@@ -258,7 +258,7 @@ impl ServerHandler for Handler {
         let mut peer = request;
         peer.protocol_version = result.protocol_version.clone();
         if let Surface::Lines(session) = &self.0.surface {
-            session.shook_hands(peer.clone());
+            session.record_handshake(peer.clone());
         }
         context.peer.set_peer_info(peer);
         Ok(result)
@@ -269,7 +269,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        answered(async { tools::list(&self.0, request, &self.caller(&context)?) }).await
+        catch_panic(async { tools::list(&self.0, request, &self.caller(&context)?) }).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -285,7 +285,7 @@ impl ServerHandler for Handler {
         elicit::attach(&self.0, &mut info, &mut request, &context);
         let CallToolRequestParams { name, arguments, .. } = request;
         let dispatched = dispatch(&self.0, &name, arguments, info, Some(&context));
-        answered(dispatched).await.map(Dispatched::into_response)
+        catch_panic(dispatched).await.map(Dispatched::into_response)
     }
 
     async fn list_resources(
@@ -293,7 +293,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        answered(async { resources::list(&self.0, request, &self.caller(&context)?) }).await
+        catch_panic(async { resources::list(&self.0, request, &self.caller(&context)?) }).await
     }
 
     async fn list_resource_templates(
@@ -301,7 +301,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        answered(async { resources::templates(&self.0, request, &self.caller(&context)?) }).await
+        catch_panic(async { resources::templates(&self.0, request, &self.caller(&context)?) }).await
     }
 
     async fn read_resource(
@@ -309,7 +309,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        answered(async {
+        catch_panic(async {
             let cx = context::of_call(&self.0, RequestInfo::of(&context))?;
             resources::read(&self.0, &request.uri, cx).await
         })
@@ -339,7 +339,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        answered(async { prompts::list(&self.0, request) }).await
+        catch_panic(async { prompts::list(&self.0, request) }).await
     }
 
     async fn get_prompt(
@@ -347,7 +347,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        answered(async { prompts::get(&self.0, request) }).await
+        catch_panic(async { prompts::get(&self.0, request) }).await
     }
 
     async fn complete(
@@ -355,7 +355,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        answered(async {
+        catch_panic(async {
             let cx = context::of_call(&self.0, RequestInfo::of(&context))?;
             completion::complete(&self.0, request, cx).await
         })
@@ -385,6 +385,6 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(methods::misfit(&request, context.meta.protocol_version().as_ref()))
+        Err(methods::unmatched_request(&request, context.meta.protocol_version().as_ref()))
     }
 }

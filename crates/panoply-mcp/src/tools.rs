@@ -12,7 +12,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use crate::page::{Page, page};
+use crate::pagination::{Page, page};
 use crate::server::Inner;
 
 /// Clients may keep a list this long. It is fixed while the server runs.

@@ -15,61 +15,61 @@ use serde_json::{Map, json};
 const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// A page, by the name in its address: `ui://panoply/{name}-v1.html`.
-struct PageFile {
+struct WidgetPage {
     name: &'static str,
     /// For the model, which does not see the page.
     shows: &'static str,
     html: &'static str,
 }
 
-const PLAIN: PageFile = PageFile {
+const GENERIC: WidgetPage = WidgetPage {
     name: "plain",
     shows: "The reply as a sentence and a table.",
     html: include_str!("widgets/plain.html"),
 };
 
-const PAGES: &[PageFile] = &[
-    PageFile {
+const WIDGET_PAGES: &[WidgetPage] = &[
+    WidgetPage {
         name: "rmf-fund-list",
         shows: "A table of funds with NAV, returns and risk. The reader can sort it, turn pages and open a fund, so do not repeat the rows.",
         html: include_str!("../../../widgets/dist/rmf-fund-list.html"),
     },
-    PageFile {
+    WidgetPage {
         name: "rmf-fund-card",
         shows: "One fund: NAV, risk, returns beside the benchmark, holdings, fees and papers. Do not repeat the figures.",
         html: include_str!("../../../widgets/dist/rmf-fund-card.html"),
     },
-    PageFile {
+    WidgetPage {
         name: "rmf-fund-comparison",
         shows: "The funds side by side, with the best of each line marked. Do not repeat the table.",
         html: include_str!("../../../widgets/dist/rmf-fund-comparison.html"),
     },
-    PageFile {
+    WidgetPage {
         name: "rmf-performance-chart",
         shows: "The NAV as a line with its return, lowest and highest. The reader can change the span.",
         html: include_str!("../../../widgets/dist/rmf-performance-chart.html"),
     },
-    PageFile {
+    WidgetPage {
         name: "cgt-report",
         shows: "Each tax year with its sales, the purchases they were matched with, and the pools. Do not repeat the tables.",
         html: include_str!("../../../widgets/dist/cgt-report.html"),
     },
-    PageFile {
+    WidgetPage {
         name: "ttm-graph",
         shows: "Herbs, constituents and indications as a graph, and the paths as a table. The reader can start from any of them.",
         html: include_str!("../../../widgets/dist/ttm-graph.html"),
     },
-    PageFile {
+    WidgetPage {
         name: "noema-review",
         shows: "The card. The reader turns it and rates it on the page, so do not ask again.",
         html: include_str!("../../../widgets/dist/noema-review.html"),
     },
-    PageFile {
+    WidgetPage {
         name: "noema-forecast",
         shows: "Cards due on each of the next days as bars.",
         html: include_str!("../../../widgets/dist/noema-forecast.html"),
     },
-    PageFile {
+    WidgetPage {
         name: "backtest-run",
         shows: "What is in the run, profit and drawdown over time, trades, and the events around one of them.",
         html: include_str!("../../../widgets/dist/backtest-run.html"),
@@ -115,7 +115,7 @@ pub(crate) fn html_of(file_name: &str) -> Option<&'static str> {
 
 /// What hosts ask about a page: first the MCP Apps standard, then what ChatGPT calls the same.
 /// A page needs no network, and says so.
-fn about(file: &PageFile) -> Map<String, serde_json::Value> {
+fn about(file: &WidgetPage) -> Map<String, serde_json::Value> {
     let meta = json!({
         "ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": true},
         "openai/widgetDescription": file.shows,
@@ -128,14 +128,14 @@ fn about(file: &PageFile) -> Map<String, serde_json::Value> {
     }
 }
 
-fn file_at(uri: &str) -> &'static PageFile {
-    file(uri.rsplit('/').next().unwrap_or(uri)).unwrap_or(&PLAIN)
+fn file_at(uri: &str) -> &'static WidgetPage {
+    file(uri.rsplit('/').next().unwrap_or(uri)).unwrap_or(&GENERIC)
 }
 
-fn file(file_name: &str) -> Option<&'static PageFile> {
+fn file(file_name: &str) -> Option<&'static WidgetPage> {
     let (name, version) = file_name.strip_suffix(".html")?.rsplit_once("-v")?;
     let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit());
-    PAGES.iter().find(|page| is_version && page.name == name)
+    WIDGET_PAGES.iter().find(|page| is_version && page.name == name)
 }
 
 /// Each address once, with the title of the first tool that declares it.
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_found_by_name_and_version() {
+    fn widget_page_is_found_by_name_and_version() {
         let cases = [
             ("ui://panoply/rmf-fund-list-v1.html", "rmf-fund-list"),
             ("ui://panoply/rmf-fund-list-v27.html", "rmf-fund-list"),
@@ -174,8 +174,8 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_whole_small_and_ask_for_nothing_from_outside() {
-        for page in PAGES.iter().chain([&PLAIN]) {
+    fn widget_pages_are_self_contained_and_small() {
+        for page in WIDGET_PAGES.iter().chain([&GENERIC]) {
             assert!(page.html.starts_with("<!doctype html>"), "{}", page.name);
             assert!(page.html.len() <= 150 * 1024, "{}", page.name);
             for asking in [" src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest"] {

@@ -23,12 +23,12 @@ pub trait JwksSource: Send + Sync + 'static {
 pub struct JwksUnavailable(pub String);
 
 /// Between two fetches that unknown key ids caused: strangers choose those ids.
-const BETWEEN_FETCHES: Duration = Duration::from_secs(30);
+const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(30);
 /// After this long the set is fetched again, so that a withdrawn key stops working.
-const FRESH_FOR: Duration = Duration::from_secs(3600);
+const CACHE_TTL: Duration = Duration::from_secs(3600);
 
 /// How long the issuer may take to answer.
-const FETCH_TIME: Duration = Duration::from_secs(10);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One key and the only algorithm it is used with.
 pub(super) struct VerifyingKey {
@@ -40,19 +40,19 @@ type KeySet = HashMap<String, Arc<VerifyingKey>>;
 
 pub(super) struct Jwks {
     source: Arc<dyn JwksSource>,
-    known: RwLock<Known>,
+    known: RwLock<CachedKeys>,
     /// When we last tried to fetch. Held while fetching, so that a crowd causes one fetch.
     last_try: tokio::sync::Mutex<Option<Duration>>,
 }
 
 #[derive(Default)]
-struct Known {
+struct CachedKeys {
     keys: KeySet,
     fetched: Option<Duration>,
 }
 
 /// What became of a search for a key.
-pub(super) enum Found {
+pub(super) enum KeyLookup {
     Key(Arc<VerifyingKey>),
     /// The issuer has no such key.
     Unknown,
@@ -65,25 +65,26 @@ impl Jwks {
         Self { source, known: RwLock::default(), last_try: tokio::sync::Mutex::default() }
     }
 
-    pub(super) async fn find(&self, id: &str, clock: &dyn Clock) -> Found {
+    pub(super) async fn find(&self, id: &str, clock: &dyn Clock) -> KeyLookup {
         let now = clock.monotonic();
-        if let (Found::Key(key), true) = (self.known(id), self.is_fresh(now)) {
-            return Found::Key(key);
+        if let (KeyLookup::Key(key), true) = (self.cached(id), self.is_fresh(now)) {
+            return KeyLookup::Key(key);
         }
         let mut last_try = self.last_try.lock().await;
         // Whoever held the lock may have fetched what we want.
-        let wanted = !matches!(self.known(id), Found::Key(_)) || !self.is_fresh(now);
-        let may_fetch = last_try.is_none_or(|tried| now.saturating_sub(tried) >= BETWEEN_FETCHES);
+        let wanted = !matches!(self.cached(id), KeyLookup::Key(_)) || !self.is_fresh(now);
+        let may_fetch =
+            last_try.is_none_or(|tried| now.saturating_sub(tried) >= MIN_FETCH_INTERVAL);
         if wanted && may_fetch {
             *last_try = Some(now);
             self.refresh(now).await;
         }
-        self.known(id)
+        self.cached(id)
     }
 
     /// Replaces the set, or leaves the last good one in use.
     async fn refresh(&self, now: Duration) {
-        let fetched = match tokio::time::timeout(FETCH_TIME, self.source.fetch()).await {
+        let fetched = match tokio::time::timeout(FETCH_TIMEOUT, self.source.fetch()).await {
             Ok(Ok(text)) => read_set(&text),
             Ok(Err(error)) => Err(error),
             Err(_elapsed) => Err(JwksUnavailable("no answer in time".to_owned())),
@@ -91,7 +92,7 @@ impl Jwks {
         match fetched {
             Ok(keys) => {
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) =
-                    Known { keys, fetched: Some(now) };
+                    CachedKeys { keys, fetched: Some(now) };
             }
             Err(error) => tracing::warn!(%error, "keeping the last good key set"),
         }
@@ -99,15 +100,15 @@ impl Jwks {
 
     fn is_fresh(&self, now: Duration) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.fetched.is_some_and(|fetched| now.saturating_sub(fetched) < FRESH_FOR)
+        known.fetched.is_some_and(|fetched| now.saturating_sub(fetched) < CACHE_TTL)
     }
 
-    fn known(&self, id: &str) -> Found {
+    fn cached(&self, id: &str) -> KeyLookup {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         match known.keys.get(id) {
-            Some(key) => Found::Key(Arc::clone(key)),
-            None if known.fetched.is_some() => Found::Unknown,
-            None => Found::Unavailable,
+            Some(key) => KeyLookup::Key(Arc::clone(key)),
+            None if known.fetched.is_some() => KeyLookup::Unknown,
+            None => KeyLookup::Unavailable,
         }
     }
 }

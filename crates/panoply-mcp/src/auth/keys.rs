@@ -121,17 +121,17 @@ pub(super) fn id_of(token: &str) -> Option<&str> {
 
 /// A key as the audit log names it.
 fn label(id: &str, name: &str) -> Arc<str> {
-    let name: String = name.chars().take(LONGEST_NAME).collect();
+    let name: String = name.chars().take(MAX_NAME_CHARS).collect();
     format!("key {name} ({id})").into()
 }
 
 /// A longer name is cut in the audit log.
-const LONGEST_NAME: usize = 80;
+const MAX_NAME_CHARS: usize = 80;
 
 /// Look-ups at a time. They take microseconds; more than these wait for a file that hangs.
 static LOOKUPS: Semaphore = Semaphore::const_new(32);
 /// How long a look-up may take before keys count as unavailable.
-const LOOKUP_TIME: Duration = Duration::from_secs(5);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The caller behind a key. The store is read off the runtime's workers, where no time limit
 /// could fire.
@@ -149,7 +149,7 @@ pub(super) async fn check(
         });
         looked.await.unwrap_or(Err(NotAdmitted::Unavailable))
     };
-    let looked = tokio::time::timeout(LOOKUP_TIME, lookup).await;
+    let looked = tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await;
     looked.unwrap_or(Err(NotAdmitted::Unavailable))
 }
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_right_key_in_its_time_is_accepted() {
+    fn only_a_valid_unexpired_key_is_accepted() {
         let good = ApiKey::text("ab12", [7; 32]).unwrap();
         let key = ApiKey {
             id: "ab12".to_owned(),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_written_and_read_as_hexadecimal() {
+    fn key_hash_round_trips_through_hexadecimal() {
         // The SHA-256 of "abc", from FIPS 180-2, appendix B.1.
         let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(KeyHash::of("abc").to_string(), text);

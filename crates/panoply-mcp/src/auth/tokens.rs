@@ -17,7 +17,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::NotAdmitted;
-use super::jwks::{Found, Jwks, JwksSource};
+use super::jwks::{Jwks, JwksSource, KeyLookup};
 
 /// The authorization server whose tokens we accept.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub struct TokenVerifier {
 }
 
 /// Tokens are a kilobyte or two. A longer one is not worth the work of checking it.
-const LONGEST_TOKEN: usize = 8 * 1024;
+const MAX_TOKEN_BYTES: usize = 8 * 1024;
 /// How far the issuer's clock may be from ours, in seconds.
 const LEEWAY: f64 = 60.0;
 
@@ -63,16 +63,16 @@ impl TokenVerifier {
         path: &str,
         clock: &dyn Clock,
     ) -> Result<Caller, NotAdmitted> {
-        if token.len() > LONGEST_TOKEN {
+        if token.len() > MAX_TOKEN_BYTES {
             return Err(NotAdmitted::Invalid("token is too long"));
         }
         let header = read_header(token)?;
         let algorithm = header.algorithm()?;
         let key_id = header.kid.ok_or(NotAdmitted::Invalid("no key id"))?;
         let key = match self.keys.find(&key_id, clock).await {
-            Found::Key(key) => key,
-            Found::Unknown => return Err(NotAdmitted::Invalid("unknown key id")),
-            Found::Unavailable => return Err(NotAdmitted::Unavailable),
+            KeyLookup::Key(key) => key,
+            KeyLookup::Unknown => return Err(NotAdmitted::Invalid("unknown key id")),
+            KeyLookup::Unavailable => return Err(NotAdmitted::Unavailable),
         };
         if key.algorithm != algorithm {
             return Err(NotAdmitted::Invalid("algorithm is not the key's"));
@@ -109,7 +109,7 @@ impl TokenVerifier {
         if claims.sub.is_empty() {
             return Err(NotAdmitted::Invalid("no subject"));
         }
-        let scopes = claims.scope.into_iter().chain(claims.scp.map(Words::joined));
+        let scopes = claims.scope.into_iter().chain(claims.scp.map(OneOrMany::joined));
         let scopes = scopes.collect::<Vec<_>>().join(" ");
         let user_id = user_id(&claims.iss, &claims.sub);
         Ok(Caller {
@@ -169,23 +169,23 @@ impl Header {
 struct Claims {
     iss: String,
     sub: String,
-    aud: Words,
+    aud: OneOrMany,
     exp: f64,
     nbf: Option<f64>,
     iat: Option<f64>,
     scope: Option<String>,
-    scp: Option<Words>,
+    scp: Option<OneOrMany>,
 }
 
 /// A text or a list of texts.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Words {
+enum OneOrMany {
     One(String),
     Many(Vec<String>),
 }
 
-impl Words {
+impl OneOrMany {
     fn names(&self, word: &str) -> bool {
         match self {
             Self::One(only) => only == word,
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_metadata_of_a_resource_are_below_its_origin() {
+    fn resource_metadata_url_is_below_the_origin() {
         let cases = [
             (
                 "https://t.example/mcp",
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subject_becomes_a_user_id_that_says_nothing_about_it() {
+    fn token_subject_is_hashed_into_the_user_id() {
         for ours in ["user_local", "user_7"] {
             assert_ne!(user_id("https://i", ours), ours);
         }

@@ -10,7 +10,7 @@ use super::{Context, done};
 use crate::elicit;
 
 /// Without a session the answer cannot find its way back, and the suite should not wait a minute.
-const PATIENCE: Duration = Duration::from_secs(3);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Refuses a client that did not say it can sample.
 pub(super) fn needs_sampling(context: &Context) -> Result<CallToolResponse, ErrorData> {
@@ -66,7 +66,7 @@ pub(super) async fn elicitation(
 }
 
 async fn ask(context: &Context, request: Value) -> Result<Value, ErrorData> {
-    elicit::request(&context.peer, request, PATIENCE)
+    elicit::request(&context.peer, request, ANSWER_TIMEOUT)
         .await
         .map_err(|why| ErrorData::internal_error(format!("the client did not answer: {why}"), None))
 }

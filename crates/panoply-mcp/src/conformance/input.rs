@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 
 use super::data::{Data, broken, complete};
 use super::{Context, done};
-use crate::elicit::rounds;
-use crate::elicit::seal::Seal;
+use crate::elicit::round_trip;
+use crate::elicit::signed_state::StateSigner;
 
-static SEAL: LazyLock<Seal> = LazyLock::new(Seal::random);
+static SIGNER: LazyLock<StateSigner> = LazyLock::new(StateSigner::random);
 /// Tools whose first round carries a state.
 const STATEFUL: [&str; 4] = [
     "test_input_required_result_request_state",
@@ -30,37 +30,37 @@ pub(super) fn tool(
     context: &Context,
 ) -> Result<CallToolResponse, ErrorData> {
     let step = round(request.request_state.as_deref())?;
-    let wanted = wanted(&request.name, step).unwrap_or_default();
+    let wanted = requests(&request.name, step).unwrap_or_default();
     let wanted =
-        if request.name.ends_with("_capabilities") { affordable(wanted, context) } else { wanted };
+        if request.name.ends_with("_capabilities") { supported(wanted, context) } else { wanted };
     let answers = request.input_responses.as_ref();
     if !is_answered(&wanted, answers) {
         return required(&request.name, step, wanted).map(CallToolResponse::InputRequired);
     }
-    if let Some(next) = self::wanted(&request.name, step + 1) {
+    if let Some(next) = self::requests(&request.name, step + 1) {
         return required(&request.name, step + 1, next).map(CallToolResponse::InputRequired);
     }
-    done(&told(&request.name, answers))
+    done(&answers_text(&request.name, answers))
 }
 
 /// One round of the prompt.
 pub(super) fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptResponse, ErrorData> {
-    let wanted = wanted(&request.name, 0).unwrap_or_default();
+    let wanted = requests(&request.name, 0).unwrap_or_default();
     if !is_answered(&wanted, request.input_responses.as_ref()) {
         return required(&request.name, 0, wanted).map(GetPromptResponse::InputRequired);
     }
-    let text = told(&request.name, request.input_responses.as_ref());
+    let text = answers_text(&request.name, request.input_responses.as_ref());
     let message = json!({"role": "user", "content": {"type": "text", "text": text}});
     complete(json!({"messages": [message]})).map(GetPromptResponse::Complete)
 }
 
 /// What the round asks for: requests by key.
-fn wanted(name: &str, step: usize) -> Option<Map<String, Value>> {
+fn requests(name: &str, step: usize) -> Option<Map<String, Value>> {
     Data::get().named("rounds", name)?.get(step)?.as_object().cloned()
 }
 
 /// Leaves out what this client did not say it can do.
-fn affordable(wanted: Map<String, Value>, context: &Context) -> Map<String, Value> {
+fn supported(wanted: Map<String, Value>, context: &Context) -> Map<String, Value> {
     let declared = context.client_capabilities();
     let declared = declared.and_then(|capabilities| serde_json::to_value(capabilities).ok());
     let can = |method: &str| {
@@ -91,11 +91,11 @@ fn required(
     wanted: Map<String, Value>,
 ) -> Result<InputRequiredResult, ErrorData> {
     let state = STATEFUL.contains(&name).then(|| sealed(step)).flatten();
-    rounds::required(wanted, state).map_err(broken)
+    round_trip::required(wanted, state).map_err(broken)
 }
 
 /// What the answers said, for the final text.
-fn told(name: &str, answers: Option<&InputResponses>) -> String {
+fn answers_text(name: &str, answers: Option<&InputResponses>) -> String {
     let answers = serde_json::to_value(answers).unwrap_or_default();
     match answers.pointer("/user_name/content/name").and_then(Value::as_str) {
         Some(user) => format!("Hello, {user}!"),
@@ -107,12 +107,12 @@ fn told(name: &str, answers: Option<&InputResponses>) -> String {
 /// The round that a sealed state stands for; the first when there is none.
 fn round(state: Option<&str>) -> Result<usize, ErrorData> {
     let Some(state) = state else { return Ok(0) };
-    let step = SEAL.open(state, "").and_then(|step| step.parse().ok());
+    let step = SIGNER.verify(state, "").and_then(|step| step.parse().ok());
     step.ok_or_else(|| ErrorData::invalid_params("requestState was altered", None))
 }
 
 fn sealed(step: usize) -> Option<String> {
-    SEAL.seal(&step.to_string(), "")
+    SIGNER.sign(&step.to_string(), "")
 }
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_is_trusted_only_as_it_was_sealed() {
+    fn only_signed_state_is_trusted() {
         assert_eq!(round(None).unwrap(), 0);
         let state = sealed(1).unwrap();
         assert_eq!(round(Some(&state)).unwrap(), 1);
@@ -131,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_wrong_shape_is_no_answer() {
-        let wanted = wanted("test_input_required_result_elicitation", 0).unwrap();
+    fn answer_of_the_wrong_shape_is_ignored() {
+        let wanted = requests("test_input_required_result_elicitation", 0).unwrap();
         let cases = [
             (json!({"user_name": {"action": "accept", "content": {"name": "A"}}}), true),
             (json!({"user_name": {"action": "accept"}, "extra": 1}), true),

@@ -55,16 +55,16 @@ pub(crate) fn over<H>(
 
 /// With the fixture on, all calls take rmcp's way: some are the fixture's.
 impl<H: AnswerToolCalls> AnswerToolCalls for WithFixture<H> {
-    fn takes(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
-        !self.on && self.inner.takes(call, parts)
+    fn accepts(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
+        !self.on && self.inner.accepts(call, parts)
     }
 
-    fn asks(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
-        self.inner.asks(call, parts)
+    fn may_elicit(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
+        self.inner.may_elicit(call, parts)
     }
 
-    fn can_ask(&self) -> bool {
-        self.inner.can_ask()
+    fn can_elicit(&self) -> bool {
+        self.inner.can_elicit()
     }
 
     fn answer(

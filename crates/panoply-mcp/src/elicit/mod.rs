@@ -4,14 +4,14 @@
 //! - Over HTTP before 2026-07-28 the request goes out on the event stream of the call, and the
 //!   response comes back as a request of its own ([`pending`]).
 //! - Since 2026-07-28 the result of the call asks for input, and the client calls again with the
-//!   answer ([`rounds`]).
+//!   answer ([`round_trip`]).
 //!
 //! The contract sees none of this: it has a [`Question`] and gets an [`Answer`].
 
 pub(crate) mod pending;
-pub(crate) mod rounds;
-pub(crate) mod seal;
+pub(crate) mod round_trip;
 pub(crate) mod session_id;
+pub(crate) mod signed_state;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::context::{RequestInfo, Surface};
 use crate::server::Inner;
 
-use rounds::Rounds;
+use round_trip::RoundTrip;
 
 /// Gives a call that rmcp carries its way to the person, if it may need one and there is one.
 pub(crate) fn attach(
@@ -36,22 +36,22 @@ pub(crate) fn attach(
     context: &RequestContext<RoleServer>,
 ) {
     if !server.needs_consent(&request.name, info.parts)
-        || !context.client_capabilities().as_ref().is_some_and(takes_forms)
+        || !context.client_capabilities().as_ref().is_some_and(supports_forms)
     {
         return;
     }
     let is_stateless = info.version.as_ref().is_some_and(|version| !version.has_initialize());
     if is_stateless {
         let partition = info.parts.and_then(crate::context::partition).unwrap_or_default();
-        let rounds = Arc::new(Rounds::new(
-            Arc::clone(&server.seal),
+        let round_trip = Arc::new(RoundTrip::new(
+            Arc::clone(&server.signer),
             Arc::clone(server.kernel.clock()),
             partition,
             request.input_responses.take(),
             request.request_state.take(),
         ));
-        info.elicitor = Some(Arc::clone(&rounds) as Arc<dyn Elicitor>);
-        info.rounds = Some(rounds);
+        info.elicitor = Some(Arc::clone(&round_trip) as Arc<dyn Elicitor>);
+        info.round_trip = Some(round_trip);
     } else if let Surface::Lines(session) = &server.surface {
         let (peer, ending) = (context.peer.clone(), session.ending.clone());
         info.elicitor = Some(Arc::new(SessionElicitor { peer, ending }));
@@ -59,7 +59,7 @@ pub(crate) fn attach(
 }
 
 /// Whether a client shows forms. An empty object means forms: 2025-06-18 knew nothing else.
-pub(crate) fn takes_forms(capabilities: &ClientCapabilities) -> bool {
+pub(crate) fn supports_forms(capabilities: &ClientCapabilities) -> bool {
     capabilities
         .elicitation
         .as_ref()
@@ -74,7 +74,7 @@ fn form(question: &Question) -> Value {
 }
 
 /// What the result of `elicitation/create` says.
-fn answer_in(result: &Value) -> Answer {
+fn parse_answer(result: &Value) -> Answer {
     match result.get("action").and_then(Value::as_str) {
         Some("accept") => Answer::Accepted,
         Some("decline") => Answer::Declined,
@@ -100,7 +100,7 @@ impl Elicitor for SessionElicitor {
                 () = self.ending.cancelled() => return Answer::Undelivered,
             };
             match asked {
-                Ok(result) => answer_in(&result),
+                Ok(result) => parse_answer(&result),
                 Err(Unanswered::InTime) => Answer::Unanswered,
                 Err(Unanswered::Failed(reason)) => {
                     tracing::warn!(reason, "the client did not show a question");
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_takes_forms_unless_it_takes_only_addresses() {
+    fn client_supports_forms_unless_it_announces_url_mode_only() {
         let cases = [
             (json!({}), false),
             (json!({"sampling": {}}), false),
@@ -156,7 +156,7 @@ mod tests {
         ];
         for (capabilities, expected) in cases {
             let parsed: ClientCapabilities = serde_json::from_value(capabilities.clone()).unwrap();
-            assert_eq!(takes_forms(&parsed), expected, "{capabilities}");
+            assert_eq!(supports_forms(&parsed), expected, "{capabilities}");
         }
     }
 
@@ -173,7 +173,7 @@ mod tests {
             (json!(null), Answer::Undelivered),
         ];
         for (result, expected) in cases {
-            assert_eq!(answer_in(&result), expected, "{result}");
+            assert_eq!(parse_answer(&result), expected, "{result}");
         }
     }
 }

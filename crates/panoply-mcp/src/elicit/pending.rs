@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-use super::{answer_in, form};
+use super::{form, parse_answer};
 
 /// The questions that wait for a response.
 #[derive(Default)]
-pub(crate) struct Pending(Mutex<HashMap<String, Waiting>>);
+pub(crate) struct Pending(Mutex<HashMap<String, PendingQuestion>>);
 
-struct Waiting {
+struct PendingQuestion {
     partition: String,
     result: oneshot::Sender<Option<Value>>,
 }
@@ -64,7 +64,7 @@ impl Pending {
         waiting.remove(&response.id).is_some_and(|one| one.result.send(response.result).is_ok())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, PendingQuestion>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -81,9 +81,9 @@ impl Elicitor for StreamElicitor {
         Box::pin(async move {
             let id = format!("elicit-{}", Uuid::new_v4());
             let (result, answered) = oneshot::channel();
-            let waiting = Waiting { partition: self.partition.clone(), result };
+            let waiting = PendingQuestion { partition: self.partition.clone(), result };
             self.pending.lock().insert(id.clone(), waiting);
-            let _forget = Forget { pending: &self.pending, id: &id };
+            let _forget = RemoveOnDrop { pending: &self.pending, id: &id };
             let mut message = form(&question);
             if let Some(fields) = message.as_object_mut() {
                 fields.insert("jsonrpc".to_owned(), "2.0".into());
@@ -93,7 +93,7 @@ impl Elicitor for StreamElicitor {
                 return Answer::Undelivered;
             }
             match tokio::time::timeout(limit, answered).await {
-                Ok(Ok(Some(result))) => answer_in(&result),
+                Ok(Ok(Some(result))) => parse_answer(&result),
                 Ok(Ok(None) | Err(_)) => Answer::Undelivered,
                 Err(_elapsed) => {
                     let params = json!({"requestId": id, "reason": "nobody answered in time"});
@@ -110,12 +110,12 @@ impl Elicitor for StreamElicitor {
 }
 
 /// Removes a question when its call ends, however it ends.
-struct Forget<'a> {
+struct RemoveOnDrop<'a> {
     pending: &'a Pending,
     id: &'a str,
 }
 
-impl Drop for Forget<'_> {
+impl Drop for RemoveOnDrop<'_> {
     fn drop(&mut self) {
         self.pending.lock().remove(self.id);
     }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_response_is_taken_once_and_only_from_the_caller_who_was_asked() {
+    async fn response_is_accepted_once_and_only_from_the_asked_caller() {
         let pending = Arc::new(Pending::default());
         let (elicitor, mut messages) = pending.elicitor("key:a".to_owned());
         let question = Question { message: "Approve?".to_owned(), subject: "s".to_owned() };
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_without_an_answer_ends_at_its_limit_and_the_client_is_told() {
+    async fn unanswered_question_times_out_and_is_cancelled() {
         let pending = Arc::new(Pending::default());
         let (elicitor, mut messages) = pending.elicitor("key:a".to_owned());
         let question = Question { message: "Approve?".to_owned(), subject: "s".to_owned() };

@@ -36,7 +36,7 @@ pub(crate) fn for_handshake(body: &[u8]) -> Option<HeaderValue> {
         return None;
     }
     let message: Message = serde_json::from_str(text).ok()?;
-    if message.method != "initialize" || !super::takes_forms(&message.params.capabilities) {
+    if message.method != "initialize" || !super::supports_forms(&message.params.capabilities) {
         return None;
     }
     HeaderValue::try_from(format!("{PREFIX}{}", Uuid::new_v4())).ok()
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_handshake_that_announces_forms_gets_an_id() {
+    fn only_a_handshake_with_form_support_gets_a_session_id() {
         let handshake = |method: &str, capabilities: &str| {
             let body = format!(
                 r#"{{"jsonrpc":"2.0","id":0,"method":"{method}","params":{{"capabilities":{capabilities}}}}}"#

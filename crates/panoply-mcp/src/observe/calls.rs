@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct CallLog;
 
 /// Arguments named in a line. A call with more of them is refused by its schema anyway.
-const MOST_ARGUMENTS: usize = 16;
+const MAX_ARGUMENTS: usize = 16;
 
 impl Observer for CallLog {
     fn started(&self, call: &CallStarted<'_>) {
@@ -77,7 +77,7 @@ fn shape(input: &Value) -> String {
 
     let Some(arguments) = input.as_object() else { return String::new() };
     let mut shape = String::with_capacity(64);
-    for (name, value) in arguments.iter().take(MOST_ARGUMENTS) {
+    for (name, value) in arguments.iter().take(MAX_ARGUMENTS) {
         if !shape.is_empty() {
             shape.push(' ');
         }
@@ -100,7 +100,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn values_are_not_logged_only_their_sizes() {
+    fn argument_values_are_logged_by_size_only() {
         let input = json!({"symbol": "K-USA", "years": 5, "tags": ["a", "b"], "deep": {"x": 1}, "no": null, "yes": true});
         assert_eq!(shape(&input), "symbol:5 years:number tags:[2] deep:{1} no:null yes:bool");
         assert_eq!(shape(&json!("secret")), "");

@@ -54,14 +54,14 @@ pub enum LogError {
 
 /// rmcp warns about each call that failed and calls a client that left an error; both are
 /// in our own log, with more in them.
-const QUIET: &str = "rmcp=off";
+const QUIET_TARGETS: &str = "rmcp=off";
 
 /// Starts the log of this process, on standard error.
 pub fn start(settings: LogSettings) -> Result<LogGuard, LogError> {
     let filter = if settings.filter.contains("rmcp") {
         EnvFilter::try_new(&settings.filter)?
     } else {
-        EnvFilter::try_new(format!("{},{QUIET}", settings.filter))?
+        EnvFilter::try_new(format!("{},{QUIET_TARGETS}", settings.filter))?
     };
     let (writer, guard) = queue::start(io::stderr())?;
     let registry = tracing_subscriber::registry().with(filter);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_one_json_object_whatever_its_fields_hold() {
+    fn every_event_is_one_json_object() {
         let nasty = "quote \" slash \\ line\nnul \0 tab\t ไทย \u{2028}";
         let lines = logged(|| {
             tracing::warn!(text = nasty, number = 5, ratio = 0.5, yes = true, "it's done");

@@ -131,7 +131,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_histogram_counts_upwards_and_agrees_with_its_count() {
+    fn histogram_buckets_are_cumulative_and_match_the_count() {
         let meter = Meter::default();
         meter.count(Duration::from_micros(20), None, CacheUse::Hit, false);
         meter.count(Duration::from_millis(3), Some(ErrorClass::System), CacheUse::Miss, true);

@@ -11,11 +11,11 @@ use std::time::Duration;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// The most that waits for the reader.
-const LARGEST_BUFFER: usize = 4 * 1024 * 1024;
+const MAX_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 /// How long lines gather before they are written.
-const GATHER: Duration = Duration::from_millis(5);
+const BATCH_DELAY: Duration = Duration::from_millis(5);
 /// How long the end of the process waits for the reader.
-const LAST_LINES: Duration = Duration::from_millis(100);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Where lines are put. Never waits for the reader.
 #[derive(Clone)]
@@ -56,7 +56,7 @@ impl Shared {
 
     fn push(&self, line: &[u8]) {
         let mut buffer = self.lock();
-        if buffer.lines.len() + line.len() > LARGEST_BUFFER {
+        if buffer.lines.len() + line.len() > MAX_BUFFER_BYTES {
             buffer.lost += 1;
             return;
         }
@@ -71,7 +71,7 @@ impl Shared {
     fn write_to(&self, mut output: impl Write) -> ! {
         loop {
             if !self.wait_for_lines() {
-                std::thread::sleep(GATHER);
+                std::thread::sleep(BATCH_DELAY);
             }
             let mut buffer = self.lock();
             let flush = buffer.flush_wanted;
@@ -120,7 +120,7 @@ impl QueueWriter {
 
 impl Drop for LogGuard {
     fn drop(&mut self) {
-        self.0.flush(LAST_LINES);
+        self.0.flush(FLUSH_TIMEOUT);
     }
 }
 
@@ -170,7 +170,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn lines_are_written_in_order_and_none_is_missing() {
+    fn lines_are_written_in_order_without_loss() {
         let memory = Memory::default();
         let (queue, guard) = start(memory.clone()).unwrap();
         let expected: String = (0..10_000).map(|number| format!("{number}\n")).collect();
@@ -182,15 +182,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn lines_that_nobody_reads_are_counted_not_kept() {
+    fn lines_over_the_buffer_limit_are_counted_as_dropped() {
         let memory = Memory::default();
         let held = memory.0.lock().unwrap();
         let (queue, guard) = start(memory.clone()).unwrap();
         // The reader is stuck: one batch is on its way, and the buffer fills up behind it.
-        for _ in 0..3 * LARGEST_BUFFER / 1024 {
+        for _ in 0..3 * MAX_BUFFER_BYTES / 1024 {
             queue.send(&[b'x'; 1024]);
         }
-        assert!(queue.0.lock().lines.len() <= LARGEST_BUFFER);
+        assert!(queue.0.lock().lines.len() <= MAX_BUFFER_BYTES);
         drop(held);
         guard.flush_now();
         queue.send(b"on\n");

@@ -12,7 +12,7 @@ use rmcp::model::{
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
-use super::methods::misfit;
+use super::methods::unmatched_request;
 use super::recover;
 use super::tool_call::ToolCall;
 
@@ -26,7 +26,7 @@ pub(crate) enum Frame {
     /// Something that is answered at once, with an error.
     Rejected(Rejection),
     /// A reply we did not ask for. Answering it could start an endless exchange of errors.
-    Stray,
+    UnsolicitedReply,
 }
 
 /// An error reply that needs no handler.
@@ -67,10 +67,10 @@ pub(crate) fn parse(text: &[u8]) -> Frame {
             ClientRequest::CustomRequest(custom) => {
                 let meta = custom.extensions.get::<RequestMetaObject>();
                 let version = meta.and_then(RequestMetaObject::protocol_version);
-                let error = misfit(&custom, version.as_ref());
+                let error = unmatched_request(&custom, version.as_ref());
                 Frame::Rejected(Rejection::of_error(Some(id_value(&request.id)), error))
             }
-            known if cursor_was_lost(&known, text) => Frame::Rejected(Rejection {
+            known if has_invalid_cursor(&known, text) => Frame::Rejected(Rejection {
                 id: Some(id_value(&request.id)),
                 code: ErrorCode::INVALID_PARAMS,
                 message: format!(
@@ -86,7 +86,7 @@ pub(crate) fn parse(text: &[u8]) -> Frame {
 }
 
 /// rmcp reads a cursor of the wrong type as none, and the client would start again and again.
-fn cursor_was_lost(request: &ClientRequest, text: &[u8]) -> bool {
+fn has_invalid_cursor(request: &ClientRequest, text: &[u8]) -> bool {
     let without_params = match request {
         ClientRequest::ListToolsRequest(list) => list.params.is_none(),
         ClientRequest::ListPromptsRequest(list) => list.params.is_none(),
@@ -108,7 +108,7 @@ pub(crate) fn too_long(head: &[u8], cap: usize) -> Rejection {
 }
 
 /// The refusal of an id that is still being worked on.
-pub(crate) fn duplicate(id: &RequestId) -> Rejection {
+pub(crate) fn duplicate_id(id: &RequestId) -> Rejection {
     Rejection {
         id: Some(id_value(id)),
         code: ErrorCode::INVALID_REQUEST,
@@ -117,7 +117,7 @@ pub(crate) fn duplicate(id: &RequestId) -> Rejection {
 }
 
 /// The error that replaces a reply for which there is no memory.
-pub(crate) fn unread(id: &RequestId) -> Rejection {
+pub(crate) fn backlog_full(id: &RequestId) -> Rejection {
     Rejection {
         id: Some(id_value(id)),
         code: ErrorCode::INTERNAL_ERROR,
@@ -127,7 +127,7 @@ pub(crate) fn unread(id: &RequestId) -> Rejection {
 }
 
 /// JSON-RPC error sent when a reply cannot be encoded.
-pub(crate) fn unwritable(id: &RequestId) -> Rejection {
+pub(crate) fn encoding_failed(id: &RequestId) -> Rejection {
     Rejection {
         id: Some(id_value(id)),
         code: ErrorCode::INTERNAL_ERROR,
@@ -177,7 +177,7 @@ fn diagnose(text: &[u8]) -> Frame {
     };
     match serde_json::from_str::<Value>(text) {
         Err(error) => match recover::top_level(text) {
-            Some(top) if top.has_result_or_error && !top.has_method => Frame::Stray,
+            Some(top) if top.has_result_or_error && !top.has_method => Frame::UnsolicitedReply,
             Some(top) => Frame::Rejected(Rejection {
                 id: top.id,
                 code: ErrorCode::PARSE_ERROR,
@@ -205,7 +205,7 @@ fn diagnose(text: &[u8]) -> Frame {
 fn diagnose_object(object: &Map<String, Value>) -> Frame {
     let is_reply = object.contains_key("result") || object.contains_key("error");
     if is_reply && !object.contains_key("method") {
-        return Frame::Stray;
+        return Frame::UnsolicitedReply;
     }
     let mut problems = Vec::new();
     if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -233,7 +233,7 @@ fn diagnose_object(object: &Map<String, Value>) -> Frame {
         {
             // JSON-RPC allows an array here; no method of MCP takes one.
             let request = CustomRequest::new(method, Some(Value::Array(params.clone())));
-            return Frame::Rejected(Rejection::of_error(id, misfit(&request, None)));
+            return Frame::Rejected(Rejection::of_error(id, unmatched_request(&request, None)));
         }
         // Well-formed by all the rules above, and yet refused: a key came twice.
         problems.push("each key may appear only once");
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_that_a_version_took_out_does_not_exist_in_it() {
+    fn retired_method_does_not_exist_in_newer_versions() {
         let meta = |version: &str| {
             json!({"_meta": {
                 "io.modelcontextprotocol/protocolVersion": version,
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn good_messages_pass_and_stray_replies_are_not_answered() {
+    fn valid_messages_pass_and_unsolicited_replies_are_ignored() {
         let good = [
             "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
             r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#,
@@ -385,7 +385,7 @@ mod tests {
             assert!(matches!(parse(text.as_bytes()), Frame::Message(_)), "input: {text}");
         }
         let stray = r#"{"jsonrpc":"2.0","id":{},"error":{"code":"x"}}"#;
-        assert!(matches!(parse(stray.as_bytes()), Frame::Stray));
+        assert!(matches!(parse(stray.as_bytes()), Frame::UnsolicitedReply));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use tokio_util::task::TaskTracker;
 use super::frame::{self, Frame, MissingId};
 use super::in_flight::InFlight;
 use super::tool_call::{self, Answer, AnswerToolCalls, ToolCall};
-use super::writer::{LAST_WRITE, Output};
+use super::writer::{FINAL_WRITE_TIMEOUT, Output};
 
 /// What the transport accepts.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ pub(crate) struct LineTransport<R, W> {
     writer: JoinHandle<()>,
     in_flight: Arc<InFlight>,
     /// Answers most calls without rmcp.
-    shortcut: Arc<dyn AnswerToolCalls + Send + Sync>,
+    fast_path: Arc<dyn AnswerToolCalls + Send + Sync>,
     /// Calls answered here whose handlers had to wait.
     running: TaskTracker,
     missing_id: MissingId,
@@ -76,12 +76,12 @@ pub(crate) enum SendError {
 }
 
 /// Requests for lists and documents in flight: their replies are large, and ready at once.
-const MOST_LISTS: usize = 16;
+const MAX_LISTS_IN_FLIGHT: usize = 16;
 const READ_SIZE: usize = 16 * 1024;
 /// A buffer that grew past this for one long line is given back afterwards.
-const KEPT_BUFFER: usize = 256 * 1024;
+const MAX_RETAINED_BUFFER: usize = 256 * 1024;
 /// How long calls in flight may take once the input has ended; rmcp gives its own as long.
-const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl<R, W> LineTransport<R, W>
 where
@@ -95,7 +95,7 @@ where
         input: R,
         output: W,
         limits: LineLimits,
-        shortcut: Arc<dyn AnswerToolCalls + Send + Sync>,
+        fast_path: Arc<dyn AnswerToolCalls + Send + Sync>,
         stop: CancellationToken,
         ending: CancellationToken,
     ) -> Self {
@@ -110,7 +110,7 @@ where
             output,
             writer,
             in_flight: Arc::default(),
-            shortcut,
+            fast_path,
             running: TaskTracker::new(),
             missing_id: MissingId::default(),
             stop,
@@ -121,8 +121,8 @@ where
     /// The next message for rmcp. Safe to drop at any await: all state is in `self`.
     async fn next_message(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            self.output.wait_until_read().await;
-            self.in_flight.wait_below(self.limits.in_flight, MOST_LISTS).await;
+            self.output.wait_for_backlog().await;
+            self.in_flight.wait_below(self.limits.in_flight, MAX_LISTS_IN_FLIGHT).await;
             if std::mem::take(&mut self.answered) {
                 // A client that sends call after call must not keep the others from their turn.
                 tokio::task::consume_budget().await;
@@ -130,13 +130,13 @@ where
             let line = match self.buffered_line() {
                 Some(line) => line,
                 None => match self.fill().await {
-                    Filled::Some => continue,
+                    ReadOutcome::Some => continue,
                     // The last line may lack its line feed.
-                    Filled::End if !self.buffer.is_empty() && !self.skipping => {
+                    ReadOutcome::End if !self.buffer.is_empty() && !self.skipping => {
                         self.scanned = 0;
                         self.buffer.split().freeze()
                     }
-                    Filled::End => return None,
+                    ReadOutcome::End => return None,
                 },
             };
             if let Some(message) = self.accept(&line) {
@@ -154,17 +154,17 @@ where
         let rejection = match frame::parse(line) {
             Frame::Call(call) => match self.in_flight.begin(&call.id) {
                 Some(cancel) => return self.take_call(call, cancel),
-                None => frame::duplicate(&call.id),
+                None => frame::duplicate_id(&call.id),
             },
             Frame::Message(message) => match self.admit(&message) {
                 Ok(()) => return Some(*message),
-                Err(id) => frame::duplicate(&id),
+                Err(id) => frame::duplicate_id(&id),
             },
             Frame::Rejected(rejection) => rejection,
-            Frame::Stray => return None,
+            Frame::UnsolicitedReply => return None,
         };
         tracing::debug!(code = rejection.code.0, reason = rejection.message, "refused a line");
-        self.say(&rejection.to_line(self.missing_id));
+        self.send_line(&rejection.to_line(self.missing_id));
         None
     }
 
@@ -174,7 +174,7 @@ where
         call: ToolCall,
         cancel: CancellationToken,
     ) -> Option<ClientJsonRpcMessage> {
-        if !self.shortcut.takes(&call, None) {
+        if !self.fast_path.accepts(&call, None) {
             let message = call.into_message();
             if let JsonRpcMessage::Request(request) = &message {
                 self.note_version(request.request.get_meta().protocol_version());
@@ -183,27 +183,27 @@ where
         }
         let id = call.id.clone();
         // A child: the work may stop itself, at its deadline, and is answered all the same.
-        let mut answer = self.shortcut.answer(call, None, cancel.child_token(), None);
-        match tool_call::at_once(&mut answer) {
+        let mut answer = self.fast_path.answer(call, None, cancel.child_token(), None);
+        match tool_call::poll_once(&mut answer) {
             Some(reply) => {
-                self.say(&line_or_apology(reply, &id));
+                self.send_line(&line_or_error(reply, &id));
                 self.in_flight.end(&id);
             }
-            None => self.answer_later(answer, id, cancel),
+            None => self.answer_in_task(answer, id, cancel),
         }
         None
     }
 
-    fn answer_later(&self, answer: Answer, id: RequestId, cancelled: CancellationToken) {
+    fn answer_in_task(&self, answer: Answer, id: RequestId, cancelled: CancellationToken) {
         let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
         self.running.spawn(async move {
             let reply = answer.await;
             // The id of a call that was cancelled may be another's by now.
             if !cancelled.is_cancelled() {
-                let line = line_or_apology(reply, &id);
+                let line = line_or_error(reply, &id);
                 // Before the reply goes out: the client may use the id again once it has read it.
                 in_flight.end(&id);
-                let instead = || frame::unread(&id).to_line(MissingId::Null);
+                let instead = || frame::backlog_full(&id).to_line(MissingId::Null);
                 let _closed = output.send(line, instead).await;
             }
         });
@@ -211,7 +211,7 @@ where
 
     /// Sends a line from the reading side. It may exceed what may wait, by one line: reading goes
     /// on only when there is room again.
-    fn say(&mut self, line: &[u8]) {
+    fn send_line(&mut self, line: &[u8]) {
         self.answered = true;
         // A closed output stops the session by itself.
         let _closed = self.output.send_now(line);
@@ -260,7 +260,7 @@ where
             };
             let line = self.buffer.split_to(self.scanned + found + 1);
             self.scanned = 0;
-            if line.len() > KEPT_BUFFER {
+            if line.len() > MAX_RETAINED_BUFFER {
                 // Otherwise the tail would keep the whole allocation alive.
                 self.buffer = BytesMut::from(&self.buffer[..]);
             }
@@ -290,23 +290,23 @@ where
 
     fn refuse_long(&mut self, head: &[u8]) {
         let rejection = frame::too_long(head, self.limits.line);
-        self.say(&rejection.to_line(self.missing_id));
+        self.send_line(&rejection.to_line(self.missing_id));
     }
 
-    async fn fill(&mut self) -> Filled {
+    async fn fill(&mut self) -> ReadOutcome {
         self.buffer.reserve(READ_SIZE);
         match self.reader.read_buf(&mut self.buffer).await {
-            Ok(0) => Filled::End,
-            Ok(_) => Filled::Some,
+            Ok(0) => ReadOutcome::End,
+            Ok(_) => ReadOutcome::Some,
             Err(error) => {
                 tracing::warn!(%error, "input failed");
-                Filled::End
+                ReadOutcome::End
             }
         }
     }
 }
 
-enum Filled {
+enum ReadOutcome {
     Some,
     End,
 }
@@ -337,7 +337,7 @@ where
             }
             let line = encoded.map_err(SendError::Encoding)?;
             // A notification is dropped without a word.
-            let unread = |id: &RequestId| frame::unread(id).to_line(MissingId::Null);
+            let unread = |id: &RequestId| frame::backlog_full(id).to_line(MissingId::Null);
             let instead = || answered.as_ref().map(unread).unwrap_or_default();
             output.send(line, instead).await.map_err(|_closed| SendError::Closed)
         }
@@ -359,11 +359,11 @@ where
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.running.close();
-        if tokio::time::timeout(DRAIN, self.running.wait()).await.is_err() {
+        if tokio::time::timeout(DRAIN_TIMEOUT, self.running.wait()).await.is_err() {
             tracing::warn!(left = self.running.len(), "calls were still running at the end");
         }
         self.output.close();
-        if tokio::time::timeout(LAST_WRITE, &mut self.writer).await.is_err() {
+        if tokio::time::timeout(FINAL_WRITE_TIMEOUT, &mut self.writer).await.is_err() {
             tracing::warn!("output is not being read; gave up on the last replies");
             self.writer.abort();
         }
@@ -399,7 +399,7 @@ fn encode(item: &ServerJsonRpcMessage) -> Result<Vec<u8>, serde_json::Error> {
 }
 
 /// No reply of ours fails to become JSON; if one does, its caller must not wait for ever.
-fn line_or_apology(reply: serde_json::Result<Vec<u8>>, id: &RequestId) -> Vec<u8> {
+fn line_or_error(reply: serde_json::Result<Vec<u8>>, id: &RequestId) -> Vec<u8> {
     match reply {
         Ok(mut line) => {
             line.push(b'\n');
@@ -407,7 +407,7 @@ fn line_or_apology(reply: serde_json::Result<Vec<u8>>, id: &RequestId) -> Vec<u8
         }
         Err(error) => {
             tracing::error!(%error, %id, "a reply could not be written as JSON");
-            frame::unwritable(id).to_line(MissingId::Null).to_vec()
+            frame::encoding_failed(id).to_line(MissingId::Null).to_vec()
         }
     }
 }

@@ -13,21 +13,24 @@ use serde_json::{Map, Value};
 
 /// Why a request became none of the methods we know: the name, or its params. `version` is the
 /// one that the request itself speaks, if it says so.
-pub(crate) fn misfit(request: &CustomRequest, version: Option<&ProtocolVersion>) -> ErrorData {
+pub(crate) fn unmatched_request(
+    request: &CustomRequest,
+    version: Option<&ProtocolVersion>,
+) -> ErrorData {
     let params = request.params.clone().unwrap_or_else(|| Value::Object(Map::new()));
     let method = request.method.as_str();
     if is_retired(method, version) {
         return unknown_method(method);
     }
     let reason = match method {
-        "initialize" => why_not::<InitializeRequestParams>(params),
-        "tools/call" => why_not::<CallToolRequestParams>(params),
-        "prompts/get" => why_not::<GetPromptRequestParams>(params),
-        "resources/read" => why_not::<ReadResourceRequestParams>(params),
-        "completion/complete" => why_not::<CompleteRequestParams>(params),
-        "logging/setLevel" => why_not::<SetLevelRequestParams>(params),
+        "initialize" => params_error::<InitializeRequestParams>(params),
+        "tools/call" => params_error::<CallToolRequestParams>(params),
+        "prompts/get" => params_error::<GetPromptRequestParams>(params),
+        "resources/read" => params_error::<ReadResourceRequestParams>(params),
+        "completion/complete" => params_error::<CompleteRequestParams>(params),
+        "logging/setLevel" => params_error::<SetLevelRequestParams>(params),
         "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
-            why_not::<PaginatedRequestParams>(params)
+            params_error::<PaginatedRequestParams>(params)
         }
         "ping"
         | "server/discover"
@@ -57,11 +60,11 @@ pub(crate) fn is_retired(method: &str, version: Option<&ProtocolVersion>) -> boo
 
 /// The refusal of a method that does not exist.
 pub(crate) fn unknown_method(method: &str) -> ErrorData {
-    let message = format!("unknown method `{}`", shortened(method));
+    let message = format!("unknown method `{}`", truncated(method));
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
-fn why_not<T: DeserializeOwned>(params: Value) -> String {
+fn params_error<T: DeserializeOwned>(params: Value) -> String {
     if !params.is_object() {
         return "params must be an object".to_owned();
     }
@@ -72,9 +75,9 @@ fn why_not<T: DeserializeOwned>(params: Value) -> String {
 }
 
 /// Names of ten thousand characters have been seen; the reply need not repeat them.
-fn shortened(name: &str) -> String {
-    const LONGEST: usize = 80;
-    match name.char_indices().nth(LONGEST) {
+fn truncated(name: &str) -> String {
+    const MAX_ECHOED_CHARS: usize = 80;
+    match name.char_indices().nth(MAX_ECHOED_CHARS) {
         Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
         None => name.to_owned(),
     }

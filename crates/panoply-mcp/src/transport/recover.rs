@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_is_read_beside_what_cannot_be_represented() {
+    fn id_is_recovered_from_unrepresentable_json() {
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
         let long = "9".repeat(400);
         for odd in [r#""\ud83d""#, "1e999", "-1E+999", &long, &deep, r#"{"a":{"b":[1e999,{}]}}"#] {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_has_no_top_level() {
+    fn invalid_json_has_no_top_level() {
         let bad = [
             "",
             "{",
@@ -259,7 +259,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_grammar_is_serde_jsons(text in r#"\{("[a-z\\u0-9"]{0,6}"|[\[\]{}:,0-9eE.+-]|true|null| ){0,12}\}"#) {
+        fn scanner_accepts_the_grammar_of_serde_json(text in r#"\{("[a-z\\u0-9"]{0,6}"|[\[\]{}:,0-9eE.+-]|true|null| ){0,12}\}"#) {
             let theirs = serde_json::from_str::<serde_json::Map<String, Value>>(&text);
             if theirs.is_ok() {
                 prop_assert!(top_level(&text).is_some(), "{}", text);

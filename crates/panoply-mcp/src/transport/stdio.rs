@@ -13,7 +13,7 @@ use super::tool_call::AnswerToolCalls;
 
 /// How long calls in flight may take to finish once a signal asked us to end. With it and
 /// the last write, the process is gone within half a second.
-const DRAIN_ON_STOP: Duration = Duration::from_millis(400);
+const STOP_GRACE: Duration = Duration::from_millis(400);
 
 /// Serves one session until its input ends, its output breaks, or `stop` is cancelled.
 ///
@@ -32,14 +32,14 @@ pub(crate) async fn serve_session<H, R, W>(
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let shortcut = Arc::new(handler.clone());
-    let transport = LineTransport::new(input, output, limits, shortcut, stop.clone(), ending);
+    let fast_path = Arc::new(handler.clone());
+    let transport = LineTransport::new(input, output, limits, fast_path, stop.clone(), ending);
     let session = serve_directly(handler, transport, None);
     let ended = session.waiting();
     tokio::pin!(ended);
     let ended = tokio::select! {
         ended = &mut ended => Some(ended),
-        () = stop.cancelled() => tokio::time::timeout(DRAIN_ON_STOP, ended).await.ok(),
+        () = stop.cancelled() => tokio::time::timeout(STOP_GRACE, ended).await.ok(),
     };
     match ended {
         Some(Ok(reason)) => tracing::debug!(?reason, "session ended"),

@@ -39,15 +39,15 @@ pub(crate) struct ToolCall {
 /// Answers calls without rmcp.
 pub(crate) trait AnswerToolCalls {
     /// Whether this call can be answered here. `parts` is the head of its HTTP request.
-    fn takes(&self, call: &ToolCall, parts: Option<&Parts>) -> bool;
+    fn accepts(&self, call: &ToolCall, parts: Option<&Parts>) -> bool;
 
     /// Whether this call may lead to a question to the person at the client, who can be asked.
-    fn asks(&self, _call: &ToolCall, _parts: Option<&Parts>) -> bool {
+    fn may_elicit(&self, _call: &ToolCall, _parts: Option<&Parts>) -> bool {
         false
     }
 
     /// Whether people are asked at all.
-    fn can_ask(&self) -> bool {
+    fn can_elicit(&self) -> bool {
         false
     }
 
@@ -68,7 +68,7 @@ pub(crate) trait AnswerToolCalls {
 pub(crate) type Answer = BoxFuture<'static, serde_json::Result<Vec<u8>>>;
 
 /// The reply, if it can be had without waiting. Most can: their handlers never wait.
-pub(crate) fn at_once(answer: &mut Answer) -> Option<serde_json::Result<Vec<u8>>> {
+pub(crate) fn poll_once(answer: &mut Answer) -> Option<serde_json::Result<Vec<u8>>> {
     answer.now_or_never()
 }
 
@@ -131,7 +131,7 @@ impl ToolCall {
         let meta = self.meta.as_ref().filter(|_| self.is_stateless());
         let capabilities = meta.cloned().map(RequestMetaObject::from);
         let capabilities = capabilities.and_then(|meta| meta.client_capabilities());
-        capabilities.as_ref().is_some_and(elicit::takes_forms)
+        capabilities.as_ref().is_some_and(elicit::supports_forms)
     }
 
     /// The same call for rmcp.
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_not_plainly_a_call_is_left_to_rmcp() {
+    fn anything_but_a_plain_call_is_left_to_rmcp() {
         let cases = [
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
             r#"{"jsonrpc":"1.0","id":1,"method":"tools/call","params":{"name":"a"}}"#,
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_wants_more_than_a_reply_takes_the_long_way() {
+    fn call_that_needs_notifications_is_left_to_rmcp() {
         let of = |meta: &str| {
             let text = format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a","_meta":{meta}}}}}"#

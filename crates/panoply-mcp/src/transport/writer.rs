@@ -18,12 +18,12 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// More than this waiting for a client that does not read, and nobody may add to it.
-const MOST_WAITING: usize = 1 << 20;
+const MAX_BUFFERED_BYTES: usize = 1 << 20;
 /// More than this in replies that wait to be added, and no further request is read.
-const MOST_QUEUED: usize = 8 << 20;
+const MAX_QUEUED_BYTES: usize = 8 << 20;
 /// More than this, and a reply is replaced by an error: requests that were read already may still
 /// bring replies of any size.
-const MOST_UNSENT: usize = 32 << 20;
+const MAX_UNSENT_BYTES: usize = 32 << 20;
 
 /// The output is closed.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         let (work, room) = (Notify::new(), Notify::new());
         let queued = AtomicUsize::new(0);
         let output = Self(Arc::new(Shared { state, work, room, queued, stop }));
-        let task = tokio::spawn(output.clone().write_what_waits());
+        let task = tokio::spawn(output.clone().write_buffered());
         (output, task)
     }
 
@@ -88,7 +88,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         let length = line.len();
         let queued = self.0.queued.fetch_add(length, Ordering::Relaxed) + length;
         let _queued = Queued { length, queued: &self.0.queued };
-        let line = if queued > MOST_UNSENT { instead() } else { Bytes::from(line) };
+        let line = if queued > MAX_UNSENT_BYTES { instead() } else { Bytes::from(line) };
         self.wait_for_room().await;
         self.send_now(&line)
     }
@@ -106,7 +106,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         match state.poll_write_all(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => Ok(()),
             Poll::Ready(Err(error)) => {
-                self.broke(state, &error);
+                self.fail(state, &error);
                 Err(Closed)
             }
             Poll::Pending => {
@@ -121,7 +121,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
     pub(super) async fn wait_for_room(&self) {
         loop {
             let room = self.0.room.notified();
-            if self.state().waiting.len() <= MOST_WAITING {
+            if self.state().waiting.len() <= MAX_BUFFERED_BYTES {
                 return;
             }
             room.await;
@@ -129,12 +129,12 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
     }
 
     /// Waits while a client that does not read has more replies coming than memory for them.
-    pub(super) async fn wait_until_read(&self) {
+    pub(super) async fn wait_for_backlog(&self) {
         loop {
             let room = self.0.room.notified();
             let queued = self.0.queued.load(Ordering::Relaxed);
             if self.state().ended == Ended::Broken
-                || (queued <= MOST_QUEUED && self.state().waiting.len() <= MOST_WAITING)
+                || (queued <= MAX_QUEUED_BYTES && self.state().waiting.len() <= MAX_BUFFERED_BYTES)
             {
                 return;
             }
@@ -151,19 +151,19 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         self.0.work.notify_one();
     }
 
-    async fn write_what_waits(self) {
+    async fn write_buffered(self) {
         loop {
             let written = poll_fn(|cx| {
                 let mut state = self.state();
                 let outcome = state.poll_write_all(cx);
                 state.busy = outcome.is_pending();
-                if state.waiting.len() <= MOST_WAITING {
+                if state.waiting.len() <= MAX_BUFFERED_BYTES {
                     self.0.room.notify_waiters();
                 }
                 outcome
             });
             if let Err(error) = written.await {
-                self.broke(self.state(), &error);
+                self.fail(self.state(), &error);
             }
             if self.state().ended != Ended::No {
                 return;
@@ -173,7 +173,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
     }
 
     /// A client that went away is no fault of ours: we end as if it closed our input.
-    fn broke(&self, mut state: MutexGuard<'_, State<W>>, error: &io::Error) {
+    fn fail(&self, mut state: MutexGuard<'_, State<W>>, error: &io::Error) {
         tracing::info!(%error, "output is closed");
         state.ended = Ended::Broken;
         state.waiting = BytesMut::new();
@@ -213,7 +213,7 @@ impl<W: AsyncWrite + Unpin> State<W> {
 }
 
 /// How long closing waits for a peer that does not read.
-pub(super) const LAST_WRITE: Duration = Duration::from_millis(500);
+pub(super) const FINAL_WRITE_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {
@@ -221,7 +221,7 @@ mod tests {
     use tokio::io::{AsyncBufReadExt, BufReader};
 
     #[tokio::test]
-    async fn lines_stay_whole_and_in_order_when_the_peer_reads_slowly() {
+    async fn lines_stay_whole_and_ordered_with_a_slow_reader() {
         let (client, server) = tokio::io::duplex(16);
         let (output, task) = Output::new(server, CancellationToken::new());
         for n in 0..200 {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_that_comes_while_another_is_being_flushed_is_written_too() {
+    async fn line_queued_during_a_flush_is_written() {
         let slow = DoneLater::default();
         let taken = Arc::clone(&slow.taken);
         let (output, task) = Output::new(slow, CancellationToken::new());
@@ -285,10 +285,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_answers_waits_while_the_peer_reads_nothing() {
+    async fn senders_wait_while_the_peer_does_not_read() {
         let (client, server) = tokio::io::duplex(16);
         let (output, _task) = Output::new(server, CancellationToken::new());
-        output.send_now(&vec![b'x'; MOST_WAITING + 100]).unwrap();
+        output.send_now(&vec![b'x'; MAX_BUFFERED_BYTES + 100]).unwrap();
         let mut second = Box::pin(output.send(b"y\n".to_vec(), Bytes::new));
         assert!(futures::poll!(&mut second).is_pending());
         let reading = tokio::spawn(async move {
@@ -297,15 +297,15 @@ mod tests {
             all.len()
         });
         second.await.unwrap();
-        assert_eq!(reading.await.unwrap(), MOST_WAITING + 101);
+        assert_eq!(reading.await.unwrap(), MAX_BUFFERED_BYTES + 101);
     }
 
     #[tokio::test]
-    async fn a_broken_output_stops_the_session_and_frees_who_waits() {
+    async fn broken_output_stops_the_session_and_wakes_senders() {
         let (client, server) = tokio::io::duplex(16);
         let stop = CancellationToken::new();
         let (output, task) = Output::new(server, stop.clone());
-        output.send_now(&vec![b'x'; MOST_WAITING + 100]).unwrap();
+        output.send_now(&vec![b'x'; MAX_BUFFERED_BYTES + 100]).unwrap();
         let waiting = output.send(b"y\n".to_vec(), Bytes::new);
         drop(client);
         assert!(waiting.await.is_err());

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Http, PATIENCE, call, http, initialize, modern, request, try_http};
+use crate::support::{Http, REPLY_TIMEOUT, call, http, initialize, modern, request, try_http};
 
 #[tokio::test]
-async fn both_eras_are_served_at_one_address() {
+async fn handshake_and_stateless_versions_share_one_endpoint() {
     let server = http(|_| {}).await;
     let begun = server.post("/mcp", &[], &initialize("2025-06-18")).await;
     assert_eq!(begun.status, 200);
@@ -35,7 +35,7 @@ async fn both_eras_are_served_at_one_address() {
 }
 
 #[tokio::test]
-async fn the_console_is_for_everybody_and_allows_no_stranger() {
+async fn console_is_public_with_a_strict_content_security_policy() {
     let server = http(|_| {}).await;
     for (path, kind) in
         [("/", "text/html"), ("/console.js", "text/javascript"), ("/console.css", "text/css")]
@@ -60,7 +60,7 @@ async fn the_console_is_for_everybody_and_allows_no_stranger() {
 }
 
 #[tokio::test]
-async fn a_pack_has_an_address_of_its_own() {
+async fn each_pack_has_its_own_endpoint() {
     let server = http(|_| {}).await;
     let names = |reply: Value| -> Vec<String> {
         let tools = reply["result"]["tools"].as_array().unwrap().clone();
@@ -80,7 +80,7 @@ async fn a_pack_has_an_address_of_its_own() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_messages_are_told_why() {
+async fn invalid_bodies_get_json_rpc_errors() {
     let server = http(|options| options.limits.body = 10_000).await;
     let deep = format!("{}{}", "[".repeat(4000), "]".repeat(4000));
     let long = format!("\"{}\"", "x".repeat(20_000));
@@ -116,7 +116,7 @@ async fn bodies_that_are_no_messages_are_told_why() {
 
 /// serde_json can represent none of these, and still the caller must not wait for ever.
 #[tokio::test]
-async fn a_body_that_cannot_be_represented_is_answered_by_its_id() {
+async fn unrepresentable_body_is_answered_with_its_id() {
     let server = http(|_| {}).await;
     let headers =
         [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
@@ -141,7 +141,7 @@ async fn a_body_that_cannot_be_represented_is_answered_by_its_id() {
 }
 
 #[tokio::test]
-async fn what_a_client_accepts_is_read_generously() {
+async fn accept_header_wildcards_are_honoured() {
     let server = http(|_| {}).await;
     let ping = request(1, "ping", json!({}));
     for accept in ["*/*", "application/json", "application/json;q=0.9, */*;q=0.1", "application/*"]
@@ -189,7 +189,7 @@ async fn progress_turns_the_reply_into_a_stream() {
 }
 
 #[tokio::test]
-async fn the_trace_of_the_request_is_the_trace_of_the_call() {
+async fn traceparent_becomes_the_trace_id_of_the_call() {
     let server = http(|_| {}).await;
     let header = [("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")];
     let reply = server.post("/mcp", &header, &call(1, "echo-text", json!({"text": "x"}))).await;
@@ -200,7 +200,7 @@ async fn the_trace_of_the_request_is_the_trace_of_the_call() {
 }
 
 #[tokio::test]
-async fn hosts_and_origins_that_are_not_ours_are_refused_everywhere() {
+async fn foreign_hosts_and_origins_are_refused_on_every_route() {
     let server =
         http(|options| options.allowed_origins = vec!["https://app.example.com".to_owned()]).await;
     let ping = request(1, "ping", json!({}));
@@ -236,7 +236,7 @@ async fn hosts_and_origins_that_are_not_ours_are_refused_everywhere() {
 }
 
 #[tokio::test]
-async fn browsers_may_ask_first_if_their_page_is_allowed() {
+async fn cors_preflight_is_answered_for_allowed_origins() {
     let page = "http://localhost:3000";
     let server = http(|options| options.allowed_origins = vec![page.to_owned()]).await;
     let ask = |origin: &'static str| {
@@ -300,7 +300,7 @@ async fn operators_see_health_readiness_and_metrics() {
 }
 
 #[tokio::test]
-async fn more_routes_can_be_added_for_everybody_and_for_callers() {
+async fn public_and_authenticated_routes_can_be_added() {
     let server = http(|options| {
         options.public = axum::Router::new().route("/hello", get(async || "hello"));
         let whoami = async |Extension(caller): Extension<Caller>| caller.partition;
@@ -312,7 +312,7 @@ async fn more_routes_can_be_added_for_everybody_and_for_callers() {
 }
 
 #[tokio::test]
-async fn an_open_server_stays_on_this_machine() {
+async fn unauthenticated_server_binds_only_to_loopback() {
     for address in ["0.0.0.0:0", "[::]:0"] {
         let outcome = try_http(|options| options.listen = address.parse().unwrap()).await;
         let error = outcome.err().unwrap();
@@ -327,17 +327,17 @@ async fn an_open_server_stays_on_this_machine() {
 }
 
 /// Waits until the server closes, and says what it had said before.
-async fn said_until_closed(mut stream: TcpStream) -> String {
+async fn read_until_closed(mut stream: TcpStream) -> String {
     let mut said = Vec::new();
     // A reset is as good as an end.
-    let _reset = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut said))
+    let _reset = tokio::time::timeout(REPLY_TIMEOUT, stream.read_to_end(&mut said))
         .await
         .expect("closed in time");
     String::from_utf8_lossy(&said).into_owned()
 }
 
 #[tokio::test]
-async fn slow_clients_are_dropped_and_others_do_not_notice() {
+async fn slow_clients_are_dropped_without_affecting_others() {
     let server = http(|options| {
         options.limits.header_time = Duration::from_secs(1);
         options.limits.body_time = Duration::from_secs(1);
@@ -357,13 +357,13 @@ async fn slow_clients_are_dropped_and_others_do_not_notice() {
     }
     assert_eq!(server.post("/mcp", &[], &request(1, "ping", json!({}))).await.status, 200);
     for (opening, stream) in slow {
-        let said = said_until_closed(stream).await;
+        let said = read_until_closed(stream).await;
         assert!(!said.contains(" 200 "), "opening: {opening:?}: {said}");
     }
 }
 
 #[tokio::test]
-async fn headers_have_limits() {
+async fn header_count_and_size_are_limited() {
     let server = http(|_| {}).await;
     let many: String = (0..200).map(|number| format!("X-{number}: y\r\n")).collect();
     let reply = server
@@ -375,11 +375,11 @@ async fn headers_have_limits() {
         format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(1 << 20));
     // The server may close before it has read everything.
     let _closed = stream.write_all(long.as_bytes()).await;
-    assert!(!said_until_closed(stream).await.contains(" 200 "));
+    assert!(!read_until_closed(stream).await.contains(" 200 "));
 }
 
 #[tokio::test]
-async fn too_many_requests_at_a_time_are_sent_away_for_a_second() {
+async fn requests_over_the_concurrency_cap_get_retry_after() {
     let server = http(|options| options.limits.requests = 1).await;
     let mut busy = TcpStream::connect(server.address).await.unwrap();
     let body = call(1, "wait-long", json!({"text": "never"})).to_string();
@@ -397,7 +397,7 @@ async fn too_many_requests_at_a_time_are_sent_away_for_a_second() {
     assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "1"));
     // A client that goes away cancels its call, and makes room.
     drop(busy);
-    tokio::time::timeout(PATIENCE, async {
+    tokio::time::timeout(REPLY_TIMEOUT, async {
         while server.post("/mcp", &[], &ping).await.status != 200 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -407,7 +407,7 @@ async fn too_many_requests_at_a_time_are_sent_away_for_a_second() {
 }
 
 #[tokio::test]
-async fn a_reply_in_flight_is_sent_before_the_server_ends() {
+async fn in_flight_reply_is_sent_before_shutdown() {
     let server = http(|options| options.limits.requests = 1).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let body = call(1, "wait-long", json!({"text": "1000"})).to_string();
@@ -423,8 +423,8 @@ async fn a_reply_in_flight_is_sent_before_the_server_ends() {
     while server.post("/mcp", &[], &request(2, "ping", json!({}))).await.status == 200 {}
     let Http { address, stop, served } = server;
     stop.cancel();
-    let said = said_until_closed(stream).await;
+    let said = read_until_closed(stream).await;
     assert!(said.contains("You said: 1000"), "{said}");
-    tokio::time::timeout(PATIENCE, served).await.expect("an end in time").unwrap();
+    tokio::time::timeout(REPLY_TIMEOUT, served).await.expect("an end in time").unwrap();
     assert!(TcpStream::connect(address).await.is_err());
 }

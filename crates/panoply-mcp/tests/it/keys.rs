@@ -41,7 +41,7 @@ async fn server(keys: &Keys) -> Http {
 }
 
 #[tokio::test]
-async fn a_key_decides_who_calls_and_what_they_see() {
+async fn key_determines_the_caller_and_its_tools() {
     let keys = Keys::default();
     let agent = keys.add("agent", Grants::of(Profile::Agent));
     let reader = keys.add("reader", Grants::of(Profile::Reader));
@@ -64,7 +64,7 @@ async fn a_key_decides_who_calls_and_what_they_see() {
 }
 
 #[tokio::test]
-async fn without_a_good_key_there_is_nothing_but_health() {
+async fn without_a_valid_key_only_health_answers() {
     let keys = Keys::default();
     let good = keys.add("good", Grants::of(Profile::Owner));
     let server = server(&keys).await;
@@ -105,7 +105,7 @@ async fn without_a_good_key_there_is_nothing_but_health() {
 }
 
 #[tokio::test]
-async fn a_key_taken_back_stops_working_at_once() {
+async fn revoked_key_stops_working_at_once() {
     let keys = Keys::default();
     let key = keys.add("k", Grants::of(Profile::Owner));
     let server = server(&keys).await;
@@ -116,7 +116,7 @@ async fn a_key_taken_back_stops_working_at_once() {
 }
 
 #[tokio::test]
-async fn a_public_address_is_fine_with_keys() {
+async fn public_address_is_allowed_with_keys() {
     let keys = Keys::default();
     let key = keys.add("k", Grants::of(Profile::Owner));
     let store: Arc<dyn KeyStore> = Arc::new(keys);
@@ -142,7 +142,7 @@ impl KeyStore for Unreadable {
 }
 
 #[tokio::test]
-async fn keys_that_cannot_be_read_are_not_called_bad() {
+async fn unreadable_key_store_is_unavailable_not_unauthorized() {
     let credentials =
         Credentials { keys: Some(Arc::new(Unreadable)), tokens: None, clock: clock() };
     let server = http(|options| options.access = Arc::new(credentials)).await;

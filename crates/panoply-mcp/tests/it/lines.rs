@@ -27,7 +27,7 @@ async fn every_protocol_version_is_agreed_to() {
 }
 
 #[tokio::test]
-async fn a_client_of_2026_needs_no_handshake() {
+async fn client_of_2026_07_28_needs_no_handshake() {
     let mut session = session();
     let found = session.ask(&modern(1, "server/discover", json!({}))).await;
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
@@ -41,7 +41,7 @@ async fn a_client_of_2026_needs_no_handshake() {
 }
 
 #[tokio::test]
-async fn a_tool_is_listed_with_all_a_client_wants_to_know() {
+async fn listed_tool_has_schemas_annotations_and_meta() {
     let mut session = session();
     session.ask(&initialize("2025-11-25")).await;
     let reply = session.ask(&request(1, "tools/list", json!({}))).await;
@@ -81,7 +81,7 @@ async fn a_call_answers_in_text_structure_and_attachments() {
 }
 
 #[tokio::test]
-async fn what_a_client_says_about_a_call_reaches_it_except_who_it_is() {
+async fn request_meta_reaches_the_call_except_identity() {
     let mut session = session();
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     let meta = json!({
@@ -103,7 +103,7 @@ async fn what_a_client_says_about_a_call_reaches_it_except_who_it_is() {
 }
 
 #[tokio::test]
-async fn an_idempotency_key_is_kept_or_refused_but_never_ignored() {
+async fn idempotency_key_is_used_or_refused() {
     let mut session = session();
     let keyed = |id: u64, key: Value| {
         let meta = json!({"panoply/idempotencyKey": key});
@@ -144,10 +144,10 @@ async fn progress_comes_before_the_reply_and_only_when_asked_for() {
     let mut session = session();
     let meta = json!({"progressToken": "p1"});
     let params = json!({"name": "count-up", "arguments": {"text": "x"}, "_meta": meta});
-    session.say(&request(1, "tools/call", params)).await;
+    session.send(&request(1, "tools/call", params)).await;
     let mut steps = Vec::new();
     let reply = loop {
-        let message = session.hear().await;
+        let message = session.receive().await;
         if message["method"] != "notifications/progress" {
             break message;
         }
@@ -163,8 +163,8 @@ async fn progress_comes_before_the_reply_and_only_when_asked_for() {
 #[tokio::test]
 async fn a_cancelled_call_gets_no_reply_and_stops() {
     let mut session = session();
-    session.say(&call(1, "wait-long", json!({"text": "never"}))).await;
-    session.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})).await;
+    session.send(&call(1, "wait-long", json!({"text": "never"}))).await;
+    session.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})).await;
     let next = session.ask(&call(2, "echo-text", json!({"text": "x"}))).await;
     assert_eq!(next["id"], 2);
     // Were the call still running, the end would wait five seconds for it and then say so.
@@ -173,17 +173,17 @@ async fn a_cancelled_call_gets_no_reply_and_stops() {
 }
 
 #[tokio::test]
-async fn log_messages_come_to_a_session_that_set_a_level() {
+async fn log_messages_are_sent_after_set_level() {
     let mut session = session();
     assert_eq!(
         session.ask(&request(1, "logging/setLevel", json!({"level": "info"}))).await["result"],
         json!({})
     );
-    session.say(&call(2, "echo-text", json!({"text": "x"}))).await;
-    let message = session.hear().await;
+    session.send(&call(2, "echo-text", json!({"text": "x"}))).await;
+    let message = session.receive().await;
     assert_eq!(message["method"], "notifications/message");
     assert_eq!(message["params"]["data"]["tool"], "echo-text");
-    assert_eq!(session.hear().await["id"], 2);
+    assert_eq!(session.receive().await["id"], 2);
     let bad = session.ask(&request(3, "logging/setLevel", json!({"level": "loud"}))).await;
     assert_eq!(bad["error"]["code"], -32602);
 }
@@ -230,7 +230,7 @@ async fn resources_are_listed_and_read() {
 }
 
 #[tokio::test]
-async fn every_page_that_a_tool_declares_is_there() {
+async fn every_declared_widget_resource_is_readable() {
     let mut session = session();
     let tools = session.ask(&request(1, "tools/list", json!({}))).await;
     let tools = tools["result"]["tools"].as_array().unwrap();
@@ -291,23 +291,23 @@ async fn completions_are_capped_at_a_hundred() {
 #[tokio::test]
 async fn a_call_in_flight_is_answered_when_the_input_ends() {
     let mut session = session();
-    session.say(&call(1, "wait-long", json!({"text": "300"}))).await;
+    session.send(&call(1, "wait-long", json!({"text": "300"}))).await;
     session.input.take().unwrap().shutdown().await.unwrap();
-    assert_eq!(session.hear().await["result"]["structuredContent"]["text"], "300");
+    assert_eq!(session.receive().await["result"]["structuredContent"]["text"], "300");
     session.ended().await;
 }
 
 #[tokio::test]
-async fn a_stop_does_not_wait_for_long_calls() {
+async fn stop_does_not_wait_for_long_calls() {
     let mut session = session();
-    session.say(&call(1, "wait-long", json!({"text": "never"}))).await;
+    session.send(&call(1, "wait-long", json!({"text": "never"}))).await;
     session.ask(&call(2, "echo-text", json!({"text": "x"}))).await;
     session.stop.cancel();
     session.ended().await;
 }
 
 #[tokio::test]
-async fn nothing_said_ends_in_peace() {
+async fn session_without_requests_ends_cleanly() {
     let mut session = session();
     session.input.take().unwrap().shutdown().await.unwrap();
     session.ended().await;

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod fast_path;
 mod fixture;
 mod http;
 mod key_pairs;
@@ -15,6 +16,5 @@ mod keys;
 mod lines;
 mod malformed;
 mod process;
-mod shortcut;
 mod support;
 mod tokens;

@@ -10,12 +10,12 @@ use crate::support::{Session, call, session, session_with};
 
 /// Sends a line, then a good call, and gives back what was answered to the line.
 async fn answers_to(session: &mut Session, line: &[u8], id: u64) -> Vec<Value> {
-    session.say_line(line).await;
-    session.say_line(b"\n").await;
-    session.say(&call(id, "echo-text", json!({"text": "on"}))).await;
+    session.send_line(line).await;
+    session.send_line(b"\n").await;
+    session.send(&call(id, "echo-text", json!({"text": "on"}))).await;
     let mut answers = Vec::new();
     loop {
-        let reply = session.hear().await;
+        let reply = session.receive().await;
         if reply["id"] == id && reply["result"].is_object() {
             return answers;
         }
@@ -24,7 +24,7 @@ async fn answers_to(session: &mut Session, line: &[u8], id: u64) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn bad_lines_are_answered_one_by_one() {
+async fn every_malformed_line_gets_its_own_error() {
     let deep = |depth: usize| [vec![b'['; depth], vec![b']'; depth]].concat();
     let long_string = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, "m".repeat(10_000));
     let digits = format!(
@@ -94,9 +94,9 @@ async fn lines_of_many_megabytes_are_skipped() {
     let mut session = session_with(LineLimits { line: 1 << 20, ..LineLimits::default() });
     for (number, megabytes) in (1..).zip([2, 8, 64]) {
         let head = br#"{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":""#;
-        session.say_line(head).await;
+        session.send_line(head).await;
         for _ in 0..megabytes {
-            session.say_line(&vec![b'x'; 1 << 20]).await;
+            session.send_line(&vec![b'x'; 1 << 20]).await;
         }
         let answers = answers_to(&mut session, b"\"}}", number).await;
         assert_eq!(answers.len(), 1, "{megabytes} MiB: {answers:?}");
@@ -159,14 +159,14 @@ proptest! {
                 if let Some(id) = readable_id(&line) {
                     *expected.entry(id).or_default() += 1;
                 }
-                session.say_line(&line).await;
-                session.say_line(b"\n").await;
+                session.send_line(&line).await;
+                session.send_line(b"\n").await;
             }
-            session.say(&call(999_999, "echo-text", json!({"text": "on"}))).await;
+            session.send(&call(999_999, "echo-text", json!({"text": "on"}))).await;
             let mut answered: HashMap<String, usize> = HashMap::new();
             let mut last_seen = false;
             while !last_seen || answered.values().sum::<usize>() < expected.values().sum::<usize>() {
-                let reply = session.hear().await;
+                let reply = session.receive().await;
                 let id = &reply["id"];
                 if *id == json!(999_999) {
                     last_seen = true;

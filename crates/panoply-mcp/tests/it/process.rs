@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{PATIENCE, call, initialize};
+use crate::support::{REPLY_TIMEOUT, call, initialize};
 
 /// `examples/stdio_fixture.rs`, which cargo builds beside the tests.
 fn program() -> PathBuf {
@@ -40,12 +40,12 @@ fn start_with(input: Stdio) -> Server {
 }
 
 impl Server {
-    fn say(&mut self, message: &Value) {
+    fn send(&mut self, message: &Value) {
         let input = self.child.stdin.as_mut().unwrap();
         input.write_all(format!("{message}\n").as_bytes()).unwrap();
     }
 
-    fn hear(&mut self) -> Value {
+    fn receive(&mut self) -> Value {
         let mut line = String::new();
         self.output.as_mut().unwrap().read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap()
@@ -61,7 +61,7 @@ impl Server {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(waited < PATIENCE, "the server does not end");
+            assert!(waited < REPLY_TIMEOUT, "the server does not end");
             std::thread::sleep(Duration::from_millis(10));
             waited += Duration::from_millis(10);
         }
@@ -82,54 +82,54 @@ fn signal(pid: u32, name: &str) {
 }
 
 #[test]
-fn closing_the_input_ends_it_before_and_after_the_first_word() {
+fn closing_stdin_ends_the_server_before_and_after_the_first_request() {
     let mut silent = start();
     drop(silent.child.stdin.take());
     assert_eq!(silent.ended().code(), Some(0));
 
     let mut server = start();
-    server.say(&initialize("2025-06-18"));
-    assert_eq!(server.hear()["id"], 0);
+    server.send(&initialize("2025-06-18"));
+    assert_eq!(server.receive()["id"], 0);
     drop(server.child.stdin.take());
     assert_eq!(server.ended().code(), Some(0));
 
     let mut half = start();
     half.child.stdin.as_mut().unwrap().write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,").unwrap();
     drop(half.child.stdin.take());
-    assert_eq!(half.hear()["error"]["code"], -32700);
+    assert_eq!(half.receive()["error"]["code"], -32700);
     assert_eq!(half.ended().code(), Some(0));
 }
 
 #[test]
-fn signals_end_it_with_status_0_idle_or_not() {
+fn signals_end_the_server_with_status_0() {
     for name in ["TERM", "INT", "HUP"] {
         let mut idle = start();
-        idle.say(&initialize("2025-06-18"));
-        idle.hear();
+        idle.send(&initialize("2025-06-18"));
+        idle.receive();
         idle.signal(name);
         assert_eq!(idle.ended().code(), Some(0), "SIG{name}, idle");
 
         let mut busy = start();
-        busy.say(&call(1, "wait-long", json!({"text": "never"})));
-        busy.say(&call(2, "echo-text", json!({"text": "x"})));
-        assert_eq!(busy.hear()["id"], 2);
+        busy.send(&call(1, "wait-long", json!({"text": "never"})));
+        busy.send(&call(2, "echo-text", json!({"text": "x"})));
+        assert_eq!(busy.receive()["id"], 2);
         busy.signal(name);
         assert_eq!(busy.ended().code(), Some(0), "SIG{name}, busy");
     }
 }
 
 #[test]
-fn replies_that_are_due_soon_are_written_before_the_end() {
+fn pending_replies_are_written_before_exit() {
     for end in ["TERM", "end of input"] {
         let mut server = start();
-        server.say(&call(1, "wait-long", json!({"text": "20"})));
-        server.say(&call(2, "echo-text", json!({"text": "x"})));
-        let first = server.hear();
+        server.send(&call(1, "wait-long", json!({"text": "20"})));
+        server.send(&call(2, "echo-text", json!({"text": "x"})));
+        let first = server.receive();
         match end {
             "TERM" => server.signal("TERM"),
             _ => drop(server.child.stdin.take()),
         }
-        let second = server.hear();
+        let second = server.receive();
         let mut answered = [&first["id"], &second["id"]].map(|id| id.as_u64().unwrap());
         answered.sort_unstable();
         assert_eq!(answered, [1, 2], "{end}");
@@ -138,26 +138,26 @@ fn replies_that_are_due_soon_are_written_before_the_end() {
 }
 
 #[test]
-fn a_client_that_stops_reading_ends_it() {
+fn unread_stdout_ends_the_server() {
     let mut server = start();
-    server.say(&initialize("2025-06-18"));
-    server.hear();
+    server.send(&initialize("2025-06-18"));
+    server.receive();
     drop(server.output.take());
-    server.say(&call(1, "echo-text", json!({"text": "x"})));
+    server.send(&call(1, "echo-text", json!({"text": "x"})));
     assert_eq!(server.ended().code(), Some(0));
 }
 
 /// Input that is not a pipe is read by a thread that blocks; it must not keep the process.
 #[test]
 #[cfg(unix)]
-fn a_read_that_blocks_does_not_keep_it_alive() {
+fn blocking_stdin_read_does_not_delay_exit() {
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
 
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let mut server = start_with(Stdio::from(OwnedFd::from(theirs)));
     ours.write_all(format!("{}\n", initialize("2025-06-18")).as_bytes()).unwrap();
-    assert_eq!(server.hear()["id"], 0);
+    assert_eq!(server.receive()["id"], 0);
     server.signal("TERM");
     assert_eq!(server.ended().code(), Some(0));
 }
@@ -165,7 +165,7 @@ fn a_read_that_blocks_does_not_keep_it_alive() {
 /// The client dies and somebody else still holds our input open.
 #[test]
 #[cfg(target_os = "linux")]
-fn the_death_of_the_parent_ends_it() {
+fn server_exits_when_its_parent_dies() {
     let folder = std::env::temp_dir().join(format!("panoply-orphan-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let pipe = folder.join("input");

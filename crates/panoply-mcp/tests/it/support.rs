@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::fixture;
 
 /// Long enough for the slowest machine: only a broken server takes that long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn clock() -> Arc<FixedClock> {
     FixedClock::at(noon())
@@ -82,26 +82,26 @@ pub(crate) fn session_with(limits: LineLimits) -> Session {
 }
 
 impl Session {
-    pub(crate) async fn say(&mut self, message: &Value) {
-        self.say_line(format!("{message}\n").as_bytes()).await;
+    pub(crate) async fn send(&mut self, message: &Value) {
+        self.send_line(format!("{message}\n").as_bytes()).await;
     }
 
-    pub(crate) async fn say_line(&mut self, line: &[u8]) {
+    pub(crate) async fn send_line(&mut self, line: &[u8]) {
         self.input.as_mut().unwrap().write_all(line).await.unwrap();
     }
 
-    pub(crate) async fn hear(&mut self) -> Value {
-        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
+    pub(crate) async fn receive(&mut self) -> Value {
+        let line = tokio::time::timeout(REPLY_TIMEOUT, self.output.next_line()).await;
         serde_json::from_str(&line.expect("a reply in time").unwrap().expect("a reply")).unwrap()
     }
 
     pub(crate) async fn ask(&mut self, message: &Value) -> Value {
-        self.say(message).await;
-        self.hear().await
+        self.send(message).await;
+        self.receive().await
     }
 
     pub(crate) async fn ended(self) {
-        tokio::time::timeout(PATIENCE, self.served).await.expect("an end in time").unwrap();
+        tokio::time::timeout(REPLY_TIMEOUT, self.served).await.expect("an end in time").unwrap();
     }
 }
 
@@ -157,7 +157,7 @@ impl Http {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(head_and_body).await.unwrap();
         let mut reply = Vec::new();
-        tokio::time::timeout(PATIENCE, stream.read_to_end(&mut reply))
+        tokio::time::timeout(REPLY_TIMEOUT, stream.read_to_end(&mut reply))
             .await
             .expect("a reply in time")
             .unwrap();

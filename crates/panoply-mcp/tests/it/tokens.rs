@@ -176,7 +176,7 @@ async fn tokens_of_each_allowed_algorithm_are_accepted() {
 }
 
 #[tokio::test]
-async fn every_forged_or_unfit_token_is_refused_alike() {
+async fn forged_and_invalid_tokens_get_the_same_refusal() {
     let server = server(&KeySet::new(&all_keys()), FixedClock::at(noon())).await;
     let now = noon().as_second();
     let public_key = json!({"kty": "RSA", "n": RSA_N, "e": RSA_E}).to_string();
@@ -313,7 +313,7 @@ async fn every_forged_or_unfit_token_is_refused_alike() {
 }
 
 #[tokio::test]
-async fn a_token_says_who_calls_and_what_more_to_ask_for() {
+async fn token_determines_the_caller_and_missing_scopes_are_named() {
     let server = server(&KeySet::new(&all_keys()), FixedClock::at(noon())).await;
     let header = format!("Bearer {}", rsa(&claims()));
     let headers = [("Authorization", header.as_str())];
@@ -335,7 +335,7 @@ async fn a_token_says_who_calls_and_what_more_to_ask_for() {
 }
 
 #[tokio::test]
-async fn the_resource_says_where_tokens_come_from() {
+async fn resource_metadata_names_the_issuer() {
     let server = server(&KeySet::new(&all_keys()), FixedClock::at(noon())).await;
     let cases = [
         ("", RESOURCE.to_owned()),
@@ -353,7 +353,7 @@ async fn the_resource_says_where_tokens_come_from() {
 }
 
 #[tokio::test]
-async fn the_key_set_is_fetched_seldom_and_kept_through_outages() {
+async fn key_set_fetches_are_rate_limited_and_survive_outages() {
     let keys = KeySet::new(&all_keys());
     let clock = FixedClock::at(noon());
     let server = server(&keys, Arc::clone(&clock)).await;
@@ -390,7 +390,7 @@ async fn the_key_set_is_fetched_seldom_and_kept_through_outages() {
 }
 
 #[tokio::test]
-async fn tokens_cannot_be_judged_before_the_first_key_set() {
+async fn tokens_are_unverifiable_before_the_first_key_set() {
     let keys = KeySet::new(&all_keys());
     keys.become_(None);
     let server = server(&keys, FixedClock::at(noon())).await;

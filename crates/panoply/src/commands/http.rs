@@ -173,7 +173,7 @@ fn options(
     options.allowed_origins.clone_from(&config.allowed_origins);
     options.limits = limits(&config.limits);
     options.draining = shutdown.draining.clone();
-    options.hurry = shutdown.hurry.clone();
+    options.force = shutdown.force.clone();
     options.ready = Arc::new(move || health.readiness());
     options.metrics = Arc::new(move || observe::metrics::render(&measured));
     let packs = kernel.registry().packs();

@@ -43,7 +43,7 @@ fn serve(name: &'static str, config: &Config, profile: Profile) -> Result<ExitCo
     }
     let stop = CancellationToken::new();
     super::serve(async |signals| {
-        lifecycle::stop_on_request(signals, stop.clone(), Parent::Matters);
+        lifecycle::stop_on_request(signals, stop.clone(), Parent::Watched);
         let mut house = House::open(config)?;
         house.keep_audit(config);
         let server = McpServer::new(house.kernel.clone(), name);

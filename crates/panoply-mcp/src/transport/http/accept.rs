@@ -20,16 +20,16 @@ use tokio_util::task::TaskTracker;
 use super::HttpLimits;
 use super::connections::{Connections, Registered, TooMany};
 use super::gate::Gate;
-use super::stall::Watched;
+use super::idle_timeout::IdleTimeoutStream;
 
 /// How long to wait when the system has no file descriptor left for another connection.
-const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// How long a connection that was told to close may take.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long one that has to make room may take.
-const EVICTED: Duration = Duration::from_millis(50);
-const MOST_HEADERS: usize = 100;
-const MOST_STREAMS: u32 = 128;
+const EVICTION_TIMEOUT: Duration = Duration::from_millis(50);
+const MAX_HEADERS: usize = 100;
+const MAX_STREAMS: u32 = 128;
 
 /// One address to serve.
 pub(super) struct Listener {
@@ -38,8 +38,8 @@ pub(super) struct Listener {
     pub(super) limits: HttpLimits,
 }
 
-/// Accepts until `stop`, then waits for what is in flight, but not once `hurry` is cancelled.
-pub(super) async fn serve(listener: Listener, stop: CancellationToken, hurry: CancellationToken) {
+/// Accepts until `stop`, then waits for what is in flight, but not once `force` is cancelled.
+pub(super) async fn serve(listener: Listener, stop: CancellationToken, force: CancellationToken) {
     let Listener { socket, gate, limits } = listener;
     let (gate, builder) = (Arc::new(gate), Arc::new(builder(limits)));
     let connections =
@@ -61,7 +61,7 @@ pub(super) async fn serve(listener: Listener, stop: CancellationToken, hurry: Ca
         () = tokio::time::sleep(limits.drain) => {
             tracing::warn!(left = tasks.len(), "requests were still running at the end");
         }
-        () = hurry.cancelled() => {
+        () = force.cancelled() => {
             tracing::warn!(left = tasks.len(), "told to end at once; requests were still running");
         }
     }
@@ -78,7 +78,7 @@ async fn accept(
             // idle connections give theirs back.
             tracing::warn!(%error, "could not accept a connection");
             connections.evict_one();
-            tokio::time::sleep(OUT_OF_DESCRIPTORS).await;
+            tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             return None;
         }
     };
@@ -103,7 +103,8 @@ async fn serve_connection(
     limits: HttpLimits,
     stop: CancellationToken,
 ) {
-    let stream = TokioIo::new(Watched::new(stream, limits.header_time, limits.write_stall));
+    let stream =
+        TokioIo::new(IdleTimeoutStream::new(stream, limits.header_time, limits.write_stall));
     let state = Arc::clone(&place.connection);
     let service = service_fn(move |request: Request<Incoming>| {
         let (gate, state) = (Arc::clone(&gate), Arc::clone(&state));
@@ -118,8 +119,8 @@ async fn serve_connection(
             return;
         }
         () = stop.cancelled() => limits.drain,
-        () = place.connection.idle_for(limits.idle) => CLOSING,
-        () = place.connection.evicted.cancelled() => EVICTED,
+        () = place.connection.idle_for(limits.idle) => CLOSE_TIMEOUT,
+        () = place.connection.evicted.cancelled() => EVICTION_TIMEOUT,
     };
     // GOAWAY, or the end after the reply in flight.
     connection.as_mut().graceful_shutdown();
@@ -133,12 +134,12 @@ fn builder(limits: HttpLimits) -> auto::Builder<TokioExecutor> {
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)
-        .max_headers(MOST_HEADERS)
+        .max_headers(MAX_HEADERS)
         .max_buf_size(limits.headers.max(16 * 1024));
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(MOST_STREAMS)
+        .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(u32::try_from(limits.headers).unwrap_or(u32::MAX))
         .keep_alive_interval(limits.header_time)
         .keep_alive_timeout(limits.header_time);

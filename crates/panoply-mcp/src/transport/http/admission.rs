@@ -22,7 +22,7 @@ use panoply_contract::context::Provenance;
 use rmcp::model::ErrorCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::caps::{Caps, Full};
+use super::caps::{CapReached, Caps};
 use super::connections::Connection;
 use super::gate::hold;
 use super::refused_logins::RefusedLogins;
@@ -30,7 +30,7 @@ use super::{HttpLimits, reply};
 use crate::auth::{Admission, Admitted, Credential, NotAdmitted};
 
 /// What every protected route shares.
-pub(super) struct Front {
+pub(super) struct AdmissionLayer {
     pub(super) access: Arc<dyn Admission>,
     pub(super) limits: HttpLimits,
     caps: Caps,
@@ -38,7 +38,7 @@ pub(super) struct Front {
     refused: Arc<RefusedLogins>,
 }
 
-impl Front {
+impl AdmissionLayer {
     pub(super) fn new(
         access: Arc<dyn Admission>,
         limits: HttpLimits,
@@ -150,8 +150,8 @@ fn address(parts: &Parts) -> Option<IpAddr> {
 }
 
 /// Admits a request whose body is read whole before its route sees it.
-pub(super) async fn whole(
-    State(front): State<Arc<Front>>,
+pub(super) async fn admit_buffered(
+    State(front): State<Arc<AdmissionLayer>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -159,8 +159,8 @@ pub(super) async fn whole(
 }
 
 /// Admits a request whose route reads the body as a stream.
-pub(super) async fn streaming(
-    State(front): State<Arc<Front>>,
+pub(super) async fn admit_streaming(
+    State(front): State<Arc<AdmissionLayer>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -168,7 +168,7 @@ pub(super) async fn streaming(
 }
 
 async fn answer(
-    front: &Front,
+    front: &AdmissionLayer,
     request: Request,
     next: Next,
     is_whole: bool,
@@ -181,13 +181,13 @@ async fn answer(
     let working = front.caps.work(&caller.partition).map_err(full)?;
     parts.extensions.insert(caller);
     parts.extensions.insert(proof);
-    Ok(hold(next.run(Request::from_parts(parts, body)).await, working))
+    Ok(guard_body(next.run(Request::from_parts(parts, body)).await, working))
 }
 
-fn full(full: Full) -> Response {
+fn full(full: CapReached) -> Response {
     reply::busy(match full {
-        Full::Server => "too many requests at a time; try again in a second",
-        Full::Caller => "too many requests of yours at a time; wait for some of them",
+        CapReached::Server => "too many requests at a time; try again in a second",
+        CapReached::Caller => "too many requests of yours at a time; wait for some of them",
     })
 }
 
@@ -208,29 +208,29 @@ struct BadCredentials {
 }
 
 /// How long a refusal is held back once the budget is used up.
-const DELAY: Duration = Duration::from_secs(1);
+const REFUSAL_DELAY: Duration = Duration::from_secs(1);
 /// So many refusals are held back at a time; more are sent at once.
-const MOST_DELAYED: usize = 256;
+const MAX_DELAYED: usize = 256;
 /// Addresses that are remembered before those with a full budget are forgotten.
-const MOST_ADDRESSES: usize = 10_000;
+const MAX_ADDRESSES: usize = 10_000;
 
 impl BadCredentials {
     fn new(burst: u32) -> Self {
         let burst = std::num::NonZeroU32::new(burst).unwrap_or(std::num::NonZeroU32::MIN);
         let quota = Quota::per_second(std::num::NonZeroU32::MIN).allow_burst(burst);
-        Self { budget: RateLimiter::keyed(quota), delayed: Semaphore::new(MOST_DELAYED) }
+        Self { budget: RateLimiter::keyed(quota), delayed: Semaphore::new(MAX_DELAYED) }
     }
 
     /// Counts one, and holds the refusal back if there were too many.
     async fn is_over_budget(&self, address: IpAddr) -> bool {
-        if self.budget.len() > MOST_ADDRESSES {
+        if self.budget.len() > MAX_ADDRESSES {
             self.budget.retain_recent();
         }
         if self.budget.check_key(&address).is_ok() {
             return false;
         }
         if let Ok(_place) = self.delayed.try_acquire() {
-            tokio::time::sleep(DELAY).await;
+            tokio::time::sleep(REFUSAL_DELAY).await;
         }
         true
     }

@@ -15,7 +15,7 @@ pub(super) struct Caps {
 }
 
 /// A request at work, until dropped.
-pub(super) struct Working {
+pub(super) struct WorkPermit {
     partition: String,
     callers: Arc<Mutex<HashMap<String, usize>>>,
     _request: OwnedSemaphorePermit,
@@ -23,7 +23,7 @@ pub(super) struct Working {
 
 /// There is no room; says whose fault that is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Full {
+pub(super) enum CapReached {
     Server,
     Caller,
 }
@@ -39,27 +39,28 @@ impl Caps {
     }
 
     /// Starts a request of this caller.
-    pub(super) fn work(&self, partition: &str) -> Result<Working, Full> {
-        let request = Arc::clone(&self.requests).try_acquire_owned().map_err(|_| Full::Server)?;
+    pub(super) fn work(&self, partition: &str) -> Result<WorkPermit, CapReached> {
+        let request =
+            Arc::clone(&self.requests).try_acquire_owned().map_err(|_| CapReached::Server)?;
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         match callers.get_mut(partition) {
-            Some(count) if *count >= self.per_caller => return Err(Full::Caller),
+            Some(count) if *count >= self.per_caller => return Err(CapReached::Caller),
             Some(count) => *count += 1,
             None => drop(callers.insert(partition.to_owned(), 1)),
         }
         drop(callers);
         let (partition, callers) = (partition.to_owned(), Arc::clone(&self.callers));
-        Ok(Working { partition, callers, _request: request })
+        Ok(WorkPermit { partition, callers, _request: request })
     }
 
     /// Takes memory for a piece of a body that is not complete.
-    pub(super) fn buffer(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Full> {
-        let kib = u32::try_from(bytes.div_ceil(1024)).map_err(|_| Full::Server)?;
-        Arc::clone(&self.bodies).try_acquire_many_owned(kib).map_err(|_| Full::Server)
+    pub(super) fn buffer(&self, bytes: usize) -> Result<OwnedSemaphorePermit, CapReached> {
+        let kib = u32::try_from(bytes.div_ceil(1024)).map_err(|_| CapReached::Server)?;
+        Arc::clone(&self.bodies).try_acquire_many_owned(kib).map_err(|_| CapReached::Server)
     }
 }
 
-impl Drop for Working {
+impl Drop for WorkPermit {
     fn drop(&mut self) {
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = callers.get_mut(&self.partition) {
@@ -76,12 +77,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_caller_cannot_use_more_than_its_share_and_gets_it_back() {
+    fn per_caller_cap_is_enforced_and_released() {
         let caps = Caps::new(3, 2, 4096);
         let mine = [caps.work("a").ok().unwrap(), caps.work("a").ok().unwrap()];
-        assert_eq!(caps.work("a").err(), Some(Full::Caller));
+        assert_eq!(caps.work("a").err(), Some(CapReached::Caller));
         let other = caps.work("b").ok().unwrap();
-        assert_eq!(caps.work("b").err(), Some(Full::Server));
+        assert_eq!(caps.work("b").err(), Some(CapReached::Server));
         drop(mine);
         assert!(caps.work("a").is_ok());
         drop(other);

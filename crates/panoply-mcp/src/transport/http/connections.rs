@@ -20,7 +20,7 @@ const MIN_IDLE: Duration = Duration::from_millis(50);
 /// Nor is one whose body has been arriving for no longer than this.
 const MIN_READING: Duration = Duration::from_millis(250);
 /// While all connections work, we look this often for one that has become idle.
-const RETRY: Duration = Duration::from_millis(10);
+const EVICTION_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// All connections of one listener.
 pub(super) struct Connections {
@@ -86,7 +86,8 @@ impl Connections {
                 }
             }
             // All of them work. One that ends, or becomes idle, makes room.
-            let _elapsed = tokio::time::timeout(RETRY, self.closed.notified()).await;
+            let _elapsed =
+                tokio::time::timeout(EVICTION_POLL_INTERVAL, self.closed.notified()).await;
         }
     }
 
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_server_closes_the_connection_that_was_idle_longest() {
+    async fn full_server_evicts_the_longest_idle_connection() {
         let connections = connections(3, 3);
         let busy = connections.register(HOME).await.ok().unwrap();
         let _request = busy.connection.opened();
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_body_makes_room_only_when_nobody_is_idle() {
+    async fn slow_body_is_evicted_only_when_no_connection_is_idle() {
         let connections = connections(2, 2);
         let slow = connections.register(HOME).await.ok().unwrap();
         let (_request, _reading) = (slow.connection.opened(), slow.connection.reading());
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_has_a_share_of_its_own_unless_it_is_a_proxy_here() {
+    async fn per_address_limit_applies_except_to_loopback() {
         let connections = connections(10, 2);
         let first = connections.register(AWAY).await.ok().unwrap();
         let _second = connections.register(AWAY).await.ok().unwrap();

@@ -20,7 +20,7 @@ use tokio_util::sync::DropGuard;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// A call at work, and what it sends before its reply.
-pub(super) struct Asking {
+pub(super) struct ElicitingCall {
     /// The reply to come.
     pub(super) reply: JoinHandle<serde_json::Result<Vec<u8>>>,
     /// Messages to the client.
@@ -30,7 +30,7 @@ pub(super) struct Asking {
 }
 
 /// The stream that begins with `first` and ends with the reply.
-pub(super) fn stream_of(first: Value, asking: Asking) -> Response {
+pub(super) fn stream_of(first: Value, asking: ElicitingCall) -> Response {
     let state = Some((Some(first), asking));
     let events = stream::unfold(state, |state| async {
         let (first, mut asking) = state?;

@@ -34,14 +34,14 @@ impl Gate {
         &self,
         connection: &Arc<Connection>,
         request: Request<Incoming>,
-    ) -> Response<Held<OpenRequest>> {
+    ) -> Response<GuardedBody<OpenRequest>> {
         let open = connection.opened();
         let can_close = request.version() <= Version::HTTP_11;
         let mut response = self.pass(connection, request).await;
         if can_close && self.draining.is_cancelled() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        response.map(|body| Held { body, _guard: open })
+        response.map(|body| GuardedBody { body, _guard: open })
     }
 
     async fn pass(
@@ -74,12 +74,12 @@ impl Gate {
 }
 
 /// A body that keeps a guard until it is sent.
-pub(super) struct Held<T> {
+pub(super) struct GuardedBody<T> {
     pub(super) body: Body,
     pub(super) _guard: T,
 }
 
-impl<T: Unpin> HttpBody for Held<T> {
+impl<T: Unpin> HttpBody for GuardedBody<T> {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -104,5 +104,5 @@ pub(super) fn hold<T: Unpin + Send + 'static>(response: Response, guard: T) -> R
     if response.body().size_hint().exact().is_some() {
         return response;
     }
-    response.map(|body| Body::new(Held { body, _guard: guard }.boxed_unsync()))
+    response.map(|body| Body::new(GuardedBody { body, _guard: guard }.boxed_unsync()))
 }

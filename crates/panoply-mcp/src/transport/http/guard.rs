@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_compared_whole() {
+    fn host_rules_match_whole_names() {
         let local = guard("127.0.0.1:8642", &["tools.example.com", "p.example.com:8443"], &[]);
         let public = guard("0.0.0.0:8642", &["tools.example.com"], &[]);
         let cases = [
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_names_one_host_and_all_names_must_fit() {
+    fn every_named_host_of_a_request_must_be_allowed() {
         let guard = guard("127.0.0.1:8642", &[], &[]);
         let cases: [(&str, &[&str], bool); 6] = [
             ("/mcp", &["localhost"], true),
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_pages_may_use_the_server_they_came_from() {
+    fn same_origin_pages_are_allowed() {
         let public = guard("0.0.0.0:8642", &["tools.example.com"], &[]);
         let cases = [
             ("192.168.1.7:8642", "http://192.168.1.7:8642", true),
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_are_no_hosts_or_origins_are_refused() {
+    fn invalid_host_and_origin_rules_are_refused() {
         for text in ["", "a b", "http://x", "x:99999", "x:1:*"] {
             assert_eq!(HostRule::parse(text), None, "host: {text:?}");
         }

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, CapReached};
 use panoply_contract::context::Caller;
 use rmcp::ServerHandler;
 use rmcp::model::ErrorCode;
@@ -24,8 +24,8 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use super::admission::Front;
-use super::events::{self, Asking};
+use super::admission::AdmissionLayer;
+use super::events::{self, ElicitingCall};
 use super::reply;
 use crate::auth::{Proof, challenge};
 use crate::context::partition;
@@ -39,12 +39,16 @@ type Service<H> = StreamableHttpService<H, NeverSessionManager>;
 struct McpRoute<H> {
     handler: H,
     service: Service<H>,
-    front: Arc<Front>,
+    front: Arc<AdmissionLayer>,
     /// Questions of calls to any endpoint.
     pending: Arc<Pending>,
 }
 
-pub(super) fn routes<H>(all: H, packs: BTreeMap<&'static str, H>, front: &Arc<Front>) -> Router
+pub(super) fn routes<H>(
+    all: H,
+    packs: BTreeMap<&'static str, H>,
+    front: &Arc<AdmissionLayer>,
+) -> Router
 where
     H: ServerHandler + AnswerToolCalls + Clone,
 {
@@ -111,15 +115,15 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
         if call.is_none() && self.is_response(&body, &parts) {
             return accepted();
         }
-        let session_id = if call.is_none() && self.handler.can_ask() {
+        let session_id = if call.is_none() && self.handler.can_elicit() {
             session_id::for_handshake(&body)
         } else {
             None
         };
         let challenge = call.as_ref().and_then(|call| self.scope_challenge(call, &parts));
         let mut response = match call {
-            Some(call) if takes_json && self.handler.takes(&call, Some(&parts)) => {
-                if takes_events && self.handler.asks(&call, Some(&parts)) {
+            Some(call) if takes_json && self.handler.accepts(&call, Some(&parts)) => {
+                if takes_events && self.handler.may_elicit(&call, Some(&parts)) {
                     self.reply_with_questions(call, parts).await
                 } else {
                     let cancel = CancellationToken::new();
@@ -143,7 +147,7 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
     /// needs. The refusal itself is the pipeline's.
     fn scope_challenge(&self, call: &ToolCall, parts: &Parts) -> Option<HeaderValue> {
         if parts.extensions.get::<Proof>() != Some(&Proof::Token)
-            || self.handler.asks(call, Some(parts))
+            || self.handler.may_elicit(call, Some(parts))
         {
             return None;
         }
@@ -168,7 +172,7 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
         tokio::select! {
             biased;
             Some(first) = messages.recv() => {
-                events::stream_of(first, Asking { reply, messages, gone })
+                events::stream_of(first, ElicitingCall { reply, messages, gone })
             }
             message = &mut reply => {
                 gone.disarm();
@@ -183,7 +187,7 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
 
     async fn reply_by_rmcp(&self, parts: Parts, body: Bytes) -> Response {
         let missing_id = reply::missing_id(&parts.headers);
-        let request = http::Request::from_parts(parts, Full::new(body.clone()));
+        let request = http::Request::from_parts(parts, CapReached::new(body.clone()));
         let Ok(response) =
             tokio::time::timeout(self.front.limits.reply_time, self.service.handle(request)).await
         else {
@@ -208,7 +212,7 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
     /// A call that has to wait runs in a task of its own, so that a client that leaves does not
     /// cut it off in the middle: it is told, and ends where it can.
     async fn reply_directly(&self, mut answer: Answer, cancel: CancellationToken) -> Response {
-        let message = match tool_call::at_once(&mut answer) {
+        let message = match tool_call::poll_once(&mut answer) {
             Some(message) => message,
             None => {
                 let gone = cancel.drop_guard();

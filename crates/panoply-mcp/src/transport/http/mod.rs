@@ -12,10 +12,10 @@ mod console;
 mod events;
 mod gate;
 mod guard;
+mod idle_timeout;
 mod mcp_route;
 mod refused_logins;
 mod reply;
-mod stall;
 mod status;
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::Admission;
 use crate::transport::tool_call::AnswerToolCalls;
 
-use admission::Front;
+use admission::AdmissionLayer;
 pub use guard::{BadHostRule, BadOriginRule};
 use refused_logins::RefusedLogins;
 pub use status::{Readiness, ReadinessProblem};
@@ -71,7 +71,7 @@ pub struct HttpOptions {
     /// on, and HTTP/1 clients are told to close.
     pub draining: CancellationToken,
     /// Cancelled when requests in flight are no longer waited for.
-    pub hurry: CancellationToken,
+    pub force: CancellationToken,
 }
 
 impl HttpOptions {
@@ -90,7 +90,7 @@ impl HttpOptions {
             protected: Router::new(),
             streaming: Router::new(),
             draining: CancellationToken::new(),
-            hurry: CancellationToken::new(),
+            force: CancellationToken::new(),
         }
     }
 }
@@ -198,7 +198,7 @@ pub struct HttpServer {
     listeners: Vec<accept::Listener>,
     refused: Arc<RefusedLogins>,
     stop: CancellationToken,
-    hurry: CancellationToken,
+    force: CancellationToken,
 }
 
 /// Connections to the admin address; probes and a scraper need few.
@@ -224,7 +224,7 @@ impl HttpServer {
                 return Err(HttpError::UnprotectedName(options.allowed_hosts.join("`, `")));
             }
         }
-        let (hurry, draining) = (options.hurry.clone(), options.draining.clone());
+        let (force, draining) = (options.force.clone(), options.draining.clone());
         let mut listeners = Vec::new();
         let mut admin_address = None;
         if let Some(listen) = options.admin {
@@ -243,7 +243,7 @@ impl HttpServer {
         let router = router(all, packs, options, &refused, &stop);
         let gate = gate::Gate { router, guard, draining };
         listeners.push(accept::Listener { socket, gate, limits });
-        Ok(Self { address, admin_address, listeners, refused, stop, hurry })
+        Ok(Self { address, admin_address, listeners, refused, stop, force })
     }
 
     /// Where it listens.
@@ -258,9 +258,9 @@ impl HttpServer {
 
     /// Serves until `stop` is cancelled and the requests in flight are answered.
     pub async fn serve(self) {
-        let (stop, hurry) = (self.stop, self.hurry);
+        let (stop, force) = (self.stop, self.force);
         let serving = self.listeners.into_iter();
-        let serving = serving.map(|listener| accept::serve(listener, stop.clone(), hurry.clone()));
+        let serving = serving.map(|listener| accept::serve(listener, stop.clone(), force.clone()));
         tokio::select! {
             _ended = futures::future::join_all(serving) => {}
             () = self.refused.close_windows() => {}
@@ -291,14 +291,14 @@ fn router<H>(
 where
     H: ServerHandler + AnswerToolCalls + Clone,
 {
-    let front = Arc::new(Front::new(options.access, options.limits, Arc::clone(refused)));
+    let front = Arc::new(AdmissionLayer::new(options.access, options.limits, Arc::clone(refused)));
     let whole = mcp_route::routes(all, packs, &front)
         .merge(status::metrics(options.metrics))
         .merge(options.protected)
-        .layer(middleware::from_fn_with_state(Arc::clone(&front), admission::whole));
+        .layer(middleware::from_fn_with_state(Arc::clone(&front), admission::admit_buffered));
     let streaming = options
         .streaming
-        .layer(middleware::from_fn_with_state(Arc::clone(&front), admission::streaming));
+        .layer(middleware::from_fn_with_state(Arc::clone(&front), admission::admit_streaming));
     let open = status::health(options.ready, [stop.clone(), options.draining])
         .merge(status::resource_metadata(&front))
         .merge(console::routes())

@@ -1,7 +1,7 @@
 //! Audit rows for refused logins, as many as an attacker cannot turn into a full disk.
 //!
 //! The first refusal of an address for a reason is a row at once. Further ones are counted, and
-//! the count is one more row when the window ends. A window has at most [`MOST_ROWS`] addresses;
+//! the count is one more row when the window ends. A window has at most [`MAX_ROWS`] addresses;
 //! refusals of others are counted together, without an address.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use panoply_contract::login::RefusedLogin;
 /// How long refusals are counted before the count is written.
 const WINDOW: Duration = Duration::from_secs(15 * 60);
 /// Pairs of address and reason that have rows of their own in a window.
-const MOST_ROWS: usize = 128;
+const MAX_ROWS: usize = 128;
 
 /// Counts refused logins and writes them to the audit log.
 pub(super) struct RefusedLogins {
@@ -46,7 +46,7 @@ impl RefusedLogins {
     fn count(&self, reason: &'static str, mut provenance: Provenance) -> Option<Provenance> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let mut place = (provenance.address.map(network), reason);
-        if counted.len() >= MOST_ROWS && !counted.contains_key(&place) {
+        if counted.len() >= MAX_ROWS && !counted.contains_key(&place) {
             place.0 = None;
             provenance = Provenance::default();
         }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn refusals_of_one_address_are_one_row_at_once_and_one_with_their_count() {
+    async fn refusals_of_one_address_write_one_row_and_one_count() {
         let logins = logins();
         for _ in 0..1000 {
             logins.record("KEY_UNKNOWN", from("192.0.2.7")).await;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_addresses_make_a_bounded_number_of_rows() {
+    async fn number_of_rows_per_window_is_bounded() {
         let logins = logins();
         for number in 0..5000_u32 {
             let network = u128::from(number) << 64 | 0x2001_0db8 << 96;
@@ -147,7 +147,7 @@ mod tests {
         }
         logins.close_window().await;
         let found = rows(&logins).await;
-        assert_eq!(found.len(), 2 * MOST_ROWS + 2);
+        assert_eq!(found.len(), 2 * MAX_ROWS + 2);
         assert_eq!(found.iter().map(|row| row.entry.count).sum::<u64>(), 10_000, "none is missing");
     }
 }

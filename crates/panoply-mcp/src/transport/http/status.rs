@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::admission::Front;
+use super::admission::AdmissionLayer;
 use super::reply;
 use crate::auth::Issuer;
 
@@ -59,7 +59,7 @@ impl Readiness {
 type Ready = Arc<dyn Fn() -> Readiness + Send + Sync>;
 
 /// How long the files may take to be looked at.
-const PROBE_TIME: Duration = Duration::from_secs(3);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Looks at the files behind the server, off the runtime's workers: a disk that hangs must not
 /// stop them. One look at a time, so that probes do not pile up threads behind it.
@@ -79,7 +79,7 @@ impl Probe {
             });
             look.await.ok()
         };
-        match tokio::time::timeout(PROBE_TIME, look).await {
+        match tokio::time::timeout(PROBE_TIMEOUT, look).await {
             Ok(Some(readiness)) => readiness.answer(),
             Ok(None) | Err(_) => {
                 let reason = "the files of the server do not answer";
@@ -125,7 +125,7 @@ pub(super) fn metrics(render: Arc<dyn Fn() -> String + Send + Sync>) -> Router {
 }
 
 /// The protected resource metadata of RFC 9728, for the server and for each pack of it.
-pub(super) fn resource_metadata(front: &Arc<Front>) -> Router {
+pub(super) fn resource_metadata(front: &Arc<AdmissionLayer>) -> Router {
     const BASE: &str = "/.well-known/oauth-protected-resource";
     let whole = {
         let front = Arc::clone(front);

@@ -39,13 +39,13 @@ impl ServerHandler for Fixture {
 }
 
 /// The same tools without rmcp, if it takes them.
-struct Shortcut {
+struct FastPath {
     taken: bool,
     go: Arc<Notify>,
 }
 
-impl AnswerToolCalls for Shortcut {
-    fn takes(&self, _call: &ToolCall, _parts: Option<&Parts>) -> bool {
+impl AnswerToolCalls for FastPath {
+    fn accepts(&self, _call: &ToolCall, _parts: Option<&Parts>) -> bool {
         self.taken
     }
 
@@ -86,7 +86,7 @@ struct Peer {
 }
 
 /// Both ways to an answer must look the same from outside.
-fn both_ways(limits: LineLimits) -> [Peer; 2] {
+fn with_and_without_rmcp(limits: LineLimits) -> [Peer; 2] {
     [connect(limits, false), connect(limits, true)]
 }
 
@@ -96,8 +96,8 @@ fn connect(limits: LineLimits, taken: bool) -> Peer {
     let (stop, ending) = (CancellationToken::new(), CancellationToken::new());
     let fixture = Fixture::default();
     let go = Arc::clone(&fixture.go);
-    let shortcut = Arc::new(Shortcut { taken, go: Arc::clone(&go) });
-    let transport = LineTransport::new(read, write, limits, shortcut, stop, ending);
+    let fast_path = Arc::new(FastPath { taken, go: Arc::clone(&go) });
+    let transport = LineTransport::new(read, write, limits, fast_path, stop, ending);
     let served = tokio::spawn(async move {
         serve_directly(fixture, transport, None).waiting().await.unwrap();
     });
@@ -106,11 +106,11 @@ fn connect(limits: LineLimits, taken: bool) -> Peer {
 }
 
 impl Peer {
-    async fn say(&mut self, text: impl AsRef<[u8]>) {
+    async fn send(&mut self, text: impl AsRef<[u8]>) {
         self.input.as_mut().unwrap().write_all(text.as_ref()).await.unwrap();
     }
 
-    async fn hear(&mut self) -> Value {
+    async fn receive(&mut self) -> Value {
         let line = tokio::time::timeout(Duration::from_secs(30), self.output.next_line());
         serde_json::from_str(&line.await.unwrap().unwrap().unwrap()).unwrap()
     }
@@ -126,51 +126,51 @@ fn code_and_id(reply: &Value) -> (i64, Value) {
 }
 
 #[tokio::test]
-async fn a_line_over_the_cap_is_refused_with_its_id_and_skipped() {
-    for mut peer in both_ways(LineLimits { line: 1000, in_flight: 4 }) {
+async fn overlong_line_is_refused_with_its_id_and_skipped() {
+    for mut peer in with_and_without_rmcp(LineLimits { line: 1000, in_flight: 4 }) {
         let long = format!(
             r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"a":"{}"}}}}"#,
             "x".repeat(50_000)
         );
-        peer.say(&long).await;
-        peer.say("\n").await;
-        peer.say(call(6, "echo")).await;
-        assert_eq!(code_and_id(&peer.hear().await), (-32600, json!(5)));
-        assert_eq!(peer.hear().await["id"], 6);
+        peer.send(&long).await;
+        peer.send("\n").await;
+        peer.send(call(6, "echo")).await;
+        assert_eq!(code_and_id(&peer.receive().await), (-32600, json!(5)));
+        assert_eq!(peer.receive().await["id"], 6);
     }
 }
 
 #[tokio::test]
 async fn an_id_in_flight_is_refused_until_it_is_answered() {
-    for mut peer in both_ways(LineLimits::default()) {
-        peer.say(call(1, "wait") + &call(1, "echo")).await;
-        assert_eq!(code_and_id(&peer.hear().await), (-32600, json!(1)));
+    for mut peer in with_and_without_rmcp(LineLimits::default()) {
+        peer.send(call(1, "wait") + &call(1, "echo")).await;
+        assert_eq!(code_and_id(&peer.receive().await), (-32600, json!(1)));
         peer.go.notify_one();
-        assert_eq!(peer.hear().await["id"], 1);
-        peer.say(call(1, "echo")).await;
-        assert_eq!(peer.hear().await["id"], 1);
+        assert_eq!(peer.receive().await["id"], 1);
+        peer.send(call(1, "echo")).await;
+        assert_eq!(peer.receive().await["id"], 1);
     }
 }
 
 #[tokio::test]
 async fn a_cancelled_id_may_be_used_again() {
-    for mut peer in both_ways(LineLimits::default()) {
-        peer.say(call(1, "wait")).await;
+    for mut peer in with_and_without_rmcp(LineLimits::default()) {
+        peer.send(call(1, "wait")).await;
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
-        peer.say(format!("{cancel}\n")).await;
-        peer.say(call(1, "wait")).await;
-        peer.say(call(2, "echo")).await;
-        assert_eq!(peer.hear().await["id"], 2);
+        peer.send(format!("{cancel}\n")).await;
+        peer.send(call(1, "wait")).await;
+        peer.send(call(2, "echo")).await;
+        assert_eq!(peer.receive().await["id"], 2);
         peer.go.notify_waiters();
-        assert_eq!(peer.hear().await["id"], 1);
-        peer.say(call(1, "echo")).await;
-        assert_eq!(peer.hear().await["result"]["content"][0]["text"], r#"{"n":1}"#);
+        assert_eq!(peer.receive().await["id"], 1);
+        peer.send(call(1, "echo")).await;
+        assert_eq!(peer.receive().await["result"]["content"][0]["text"], r#"{"n":1}"#);
     }
 }
 
 #[tokio::test]
-async fn more_requests_than_may_be_in_flight_are_all_answered() {
-    for mut peer in both_ways(LineLimits { line: 1000, in_flight: 2 }) {
+async fn requests_over_the_in_flight_limit_are_all_answered() {
+    for mut peer in with_and_without_rmcp(LineLimits { line: 1000, in_flight: 2 }) {
         let mut input = peer.input.take().unwrap();
         tokio::spawn(async move {
             for id in 0..500 {
@@ -179,27 +179,27 @@ async fn more_requests_than_may_be_in_flight_are_all_answered() {
         });
         let mut answered = HashSet::new();
         for _ in 0..500 {
-            answered.insert(peer.hear().await["id"].as_u64().unwrap());
+            answered.insert(peer.receive().await["id"].as_u64().unwrap());
         }
         assert_eq!(answered.len(), 500);
     }
 }
 
 #[tokio::test]
-async fn a_last_line_without_line_feed_is_read_and_the_end_waits_for_its_reply() {
-    for mut peer in both_ways(LineLimits::default()) {
-        peer.say(call(1, "wait") + call(2, "echo").trim_end()).await;
+async fn last_line_without_line_feed_is_answered_before_the_session_ends() {
+    for mut peer in with_and_without_rmcp(LineLimits::default()) {
+        peer.send(call(1, "wait") + call(2, "echo").trim_end()).await;
         peer.input.take().unwrap().shutdown().await.unwrap();
-        assert_eq!(peer.hear().await["id"], 2);
+        assert_eq!(peer.receive().await["id"], 2);
         peer.go.notify_one();
-        assert_eq!(peer.hear().await["id"], 1);
+        assert_eq!(peer.receive().await["id"], 1);
         peer.served.await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_closed_output_ends_the_session() {
-    for mut peer in both_ways(LineLimits::default()) {
+    for mut peer in with_and_without_rmcp(LineLimits::default()) {
         let mut input = peer.input.take().unwrap();
         drop(peer.output);
         // Both halves share the pipe; the first write of a reply finds it shut only when both are gone.
@@ -211,15 +211,15 @@ async fn a_closed_output_ends_the_session() {
 
 #[tokio::test]
 async fn errors_omit_the_id_once_a_new_protocol_version_is_agreed() {
-    for mut peer in both_ways(LineLimits::default()) {
+    for mut peer in with_and_without_rmcp(LineLimits::default()) {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-        peer.say(format!(
+        peer.send(format!(
             "{}\n",
             json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
         ))
         .await;
-        assert_eq!(peer.hear().await["result"]["protocolVersion"], "2025-11-25");
-        peer.say("{\n").await;
-        assert_eq!(peer.hear().await.get("id"), None);
+        assert_eq!(peer.receive().await["result"]["protocolVersion"], "2025-11-25");
+        peer.send("{\n").await;
+        assert_eq!(peer.receive().await.get("id"), None);
     }
 }

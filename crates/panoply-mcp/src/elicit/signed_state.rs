@@ -8,11 +8,11 @@ use sha2::Sha256;
 use uuid::Uuid;
 
 /// Seals states and opens them.
-pub(crate) struct Seal {
+pub(crate) struct StateSigner {
     key: [u8; 32],
 }
 
-impl Seal {
+impl StateSigner {
     /// With a random key: two UUIDs of version 4 have 244 random bits.
     pub(crate) fn random() -> Self {
         let mut key = [0; 32];
@@ -24,14 +24,14 @@ impl Seal {
     }
 
     /// A state of a payload without a point, bound to something.
-    pub(crate) fn seal(&self, payload: &str, bound: &str) -> Option<String> {
+    pub(crate) fn sign(&self, payload: &str, bound: &str) -> Option<String> {
         let mac = self.mac(payload, bound)?.finalize().into_bytes();
         let hex: String = mac.iter().map(|byte| format!("{byte:02x}")).collect();
         Some(format!("{payload}.{hex}"))
     }
 
     /// The payload, if the state was sealed here for the same thing. In constant time.
-    pub(crate) fn open<'a>(&self, state: &'a str, bound: &str) -> Option<&'a str> {
+    pub(crate) fn verify<'a>(&self, state: &'a str, bound: &str) -> Option<&'a str> {
         let (payload, hex) = state.split_once('.')?;
         let mac = from_hex(hex)?;
         self.mac(payload, bound)?.verify_slice(&mac).ok()?;
@@ -61,16 +61,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_opens_only_as_it_was_sealed_and_for_what_it_was_sealed() {
-        let seal = Seal::random();
-        let state = seal.seal("1", "these cards").unwrap();
-        assert_eq!(seal.open(&state, "these cards"), Some("1"));
-        assert_eq!(seal.open(&state, "other cards"), None);
-        assert_eq!(Seal::random().open(&state, "these cards"), None);
+    fn signed_state_verifies_only_unmodified_and_for_its_binding() {
+        let signer = StateSigner::random();
+        let state = signer.sign("1", "these cards").unwrap();
+        assert_eq!(signer.verify(&state, "these cards"), Some("1"));
+        assert_eq!(signer.verify(&state, "other cards"), None);
+        assert_eq!(StateSigner::random().verify(&state, "these cards"), None);
         let altered = state.replacen('1', "2", 1);
         let shortened = state.get(..state.len() - 2).unwrap();
         for wrong in ["", "1", "1.", "1.+1", "1.ก", altered.as_str(), shortened] {
-            assert_eq!(seal.open(wrong, "these cards"), None, "state: {wrong:?}");
+            assert_eq!(signer.verify(wrong, "these cards"), None, "state: {wrong:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use rmcp::model::{ErrorData, PaginatedRequestParams};
 pub(crate) const PAGE_SIZE: usize = 200;
 
 /// One page, and the cursor of the next.
-pub(crate) struct Page<T> {
+pub(crate) struct ListPage<T> {
     pub(crate) items: Vec<T>,
     pub(crate) next: Option<String>,
 }
@@ -18,7 +18,7 @@ pub(crate) fn page<T>(
     items: Vec<T>,
     request: Option<PaginatedRequestParams>,
     size: usize,
-) -> Result<Page<T>, ErrorData> {
+) -> Result<ListPage<T>, ErrorData> {
     let start = match request.and_then(|request| request.cursor) {
         Some(cursor) => {
             position(&cursor).filter(|start| *start <= items.len()).ok_or_else(unknown_cursor)?
@@ -27,7 +27,7 @@ pub(crate) fn page<T>(
     };
     let end = start.saturating_add(size);
     let next = (end < items.len()).then(|| URL_SAFE_NO_PAD.encode(format!("at:{end}")));
-    Ok(Page { items: items.into_iter().skip(start).take(size).collect(), next })
+    Ok(ListPage { items: items.into_iter().skip(start).take(size).collect(), next })
 }
 
 fn position(cursor: &str) -> Option<usize> {
@@ -43,16 +43,16 @@ fn unknown_cursor() -> ErrorData {
 mod tests {
     use super::*;
 
-    fn asking(cursor: Option<String>) -> Option<PaginatedRequestParams> {
+    fn request_at(cursor: Option<String>) -> Option<PaginatedRequestParams> {
         Some(PaginatedRequestParams::default().with_cursor(cursor))
     }
 
     #[test]
-    fn following_the_cursors_gives_every_item_once() {
+    fn following_cursors_returns_every_item_once() {
         let mut cursor = None;
         let mut seen = Vec::new();
         loop {
-            let page = page((0..7).collect(), asking(cursor), 3).unwrap();
+            let page = page((0..7).collect(), request_at(cursor), 3).unwrap();
             seen.extend(page.items);
             cursor = page.next;
             if cursor.is_none() {
@@ -63,10 +63,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_that_is_not_ours_is_refused() {
+    fn unknown_cursor_is_refused() {
         for cursor in ["", "x", "YXQ6OTk5", "YXQ6LTE", "////"] {
             assert!(
-                page(vec![1, 2], asking(Some(cursor.to_owned())), 10).is_err(),
+                page(vec![1, 2], request_at(Some(cursor.to_owned())), 10).is_err(),
                 "cursor: {cursor:?}"
             );
         }

@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 const PREFACE: usize = 24;
 
 /// A stream under watch.
-pub(super) struct Watched<S> {
+pub(super) struct IdleTimeoutStream<S> {
     stream: S,
     /// Runs until the client has said enough; then there is none.
     opening: Option<Pin<Box<Sleep>>>,
@@ -25,7 +25,7 @@ pub(super) struct Watched<S> {
     patience: Duration,
 }
 
-impl<S> Watched<S> {
+impl<S> IdleTimeoutStream<S> {
     pub(super) fn new(stream: S, opening: Duration, patience: Duration) -> Self {
         let opening = Some(Box::pin(tokio::time::sleep(opening)));
         Self { stream, opening, heard: 0, stalled: None, patience }
@@ -51,7 +51,7 @@ impl<S> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for IdleTimeoutStream<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -74,7 +74,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for IdleTimeoutStream<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -117,11 +117,11 @@ mod tests {
     const LONG: Duration = Duration::from_secs(3600);
 
     #[tokio::test]
-    async fn a_client_that_says_too_little_is_dropped() {
+    async fn connection_without_a_preface_times_out() {
         for opening in ["", "P", "PRI * HTTP/2.0"] {
             let (mut client, server) = tokio::io::duplex(64);
             client.write_all(opening.as_bytes()).await.unwrap();
-            let mut watched = Watched::new(server, SOON, LONG);
+            let mut watched = IdleTimeoutStream::new(server, SOON, LONG);
             let mut said = vec![0; PREFACE];
             let error = watched.read_exact(&mut said).await.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut, "opening: {opening:?}");
@@ -129,19 +129,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_spoke_may_be_silent_afterwards() {
+    async fn silence_after_the_preface_is_allowed() {
         let (mut client, server) = tokio::io::duplex(64);
         client.write_all(&[b'x'; PREFACE]).await.unwrap();
-        let mut watched = Watched::new(server, SOON, LONG);
+        let mut watched = IdleTimeoutStream::new(server, SOON, LONG);
         watched.read_exact(&mut [0; PREFACE]).await.unwrap();
         let silence = tokio::time::timeout(SOON * 3, watched.read_u8()).await;
         assert!(silence.is_err(), "the connection should still be waiting");
     }
 
     #[tokio::test]
-    async fn a_client_that_reads_nothing_is_dropped() {
+    async fn unread_writes_time_out() {
         let (_client, server) = tokio::io::duplex(8);
-        let mut watched = Watched::new(server, LONG, SOON);
+        let mut watched = IdleTimeoutStream::new(server, LONG, SOON);
         let error = watched.write_all(&[0; 64]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }

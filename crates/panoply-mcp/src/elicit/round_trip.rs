@@ -10,15 +10,15 @@ use panoply_contract::consent::{Answer, Elicitor, Question};
 use rmcp::model::{InputRequiredResult, InputResponses};
 use serde_json::{Map, Value, json};
 
-use super::seal::Seal;
-use super::{answer_in, form};
+use super::signed_state::StateSigner;
+use super::{form, parse_answer};
 
 /// The key of our only question among the requests of a result.
 const KEY: &str = "consent";
 
 /// The round that one call is.
-pub(crate) struct Rounds {
-    seal: Arc<Seal>,
+pub(crate) struct RoundTrip {
+    signer: Arc<StateSigner>,
     clock: Arc<dyn Clock>,
     partition: String,
     responses: Option<InputResponses>,
@@ -27,15 +27,15 @@ pub(crate) struct Rounds {
     required: Mutex<Option<InputRequiredResult>>,
 }
 
-impl Rounds {
+impl RoundTrip {
     pub(crate) fn new(
-        seal: Arc<Seal>,
+        signer: Arc<StateSigner>,
         clock: Arc<dyn Clock>,
         partition: String,
         responses: Option<InputResponses>,
         state: Option<String>,
     ) -> Self {
-        Self { seal, clock, partition, responses, state, required: Mutex::default() }
+        Self { signer, clock, partition, responses, state, required: Mutex::default() }
     }
 
     /// The result that asks for input, if the call needs it.
@@ -49,16 +49,16 @@ impl Rounds {
         let now = self.clock.now().as_second();
         match (&self.responses, &self.state) {
             (Some(responses), Some(state)) => {
-                let expiry = self.seal.open(state, &bound).and_then(|text| text.parse().ok());
+                let expiry = self.signer.verify(state, &bound).and_then(|text| text.parse().ok());
                 match (expiry, responses.get(KEY)) {
-                    (Some(expiry), Some(answer)) if now < expiry => answer_in(answer),
+                    (Some(expiry), Some(answer)) if now < expiry => parse_answer(answer),
                     (Some(_), None) => Answer::Undelivered,
                     (Some(_) | None, _) => Answer::Stale,
                 }
             }
             _ => {
                 let limit = i64::try_from(limit.as_secs()).unwrap_or(i64::MAX);
-                let state = self.seal.seal(&now.saturating_add(limit).to_string(), &bound);
+                let state = self.signer.sign(&now.saturating_add(limit).to_string(), &bound);
                 let requests = Map::from_iter([(KEY.to_owned(), form(question))]);
                 let required = required(requests, state).ok();
                 let answer = required.as_ref().map_or(Answer::Undelivered, |_| Answer::Deferred);
@@ -69,7 +69,7 @@ impl Rounds {
     }
 }
 
-impl Elicitor for Rounds {
+impl Elicitor for RoundTrip {
     fn ask(&self, question: Question, limit: Duration) -> BoxFuture<'_, Answer> {
         Box::pin(std::future::ready(self.answer(&question, limit)))
     }
@@ -98,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_counts_for_the_caller_and_the_question_that_were_asked_and_not_for_ever() {
-        let (seal, clock) = (Arc::new(Seal::random()), FixedClock::at(noon()));
+    fn answer_is_bound_to_caller_and_question_and_expires() {
+        let (signer, clock) = (Arc::new(StateSigner::random()), FixedClock::at(noon()));
         let limit = Duration::from_secs(60);
         let round = |partition: &str, state: Option<String>, action: Option<&str>| {
             let responses = action
                 .map(|action| InputResponses::from([(KEY.to_owned(), json!({"action": action}))]));
             let clock: Arc<dyn Clock> = clock.clone();
-            Rounds::new(Arc::clone(&seal), clock, partition.to_owned(), responses, state)
+            RoundTrip::new(Arc::clone(&signer), clock, partition.to_owned(), responses, state)
         };
         let first = round("key:a", None, None);
         assert_eq!(first.answer(&question("s"), limit), Answer::Deferred);

@@ -7,7 +7,7 @@ use crate::support::{http, initialize, request, session};
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 /// The same call twice: as it is, and with a wish for progress, which only rmcp can serve.
-fn both_ways(name: &str, arguments: &Value, meta: &Value) -> [Value; 2] {
+fn with_and_without_rmcp(name: &str, arguments: &Value, meta: &Value) -> [Value; 2] {
     let with = |token: Option<u64>| {
         let mut meta = meta.clone();
         meta["traceparent"] = json!(TRACE);
@@ -22,19 +22,31 @@ fn both_ways(name: &str, arguments: &Value, meta: &Value) -> [Value; 2] {
 fn cases() -> Vec<[Value; 2]> {
     let none = json!({});
     vec![
-        both_ways("echo-text", &json!({"text": "สวัสดี \u{1f33f}"}), &none),
-        both_ways("tool.echo", &json!({"text": "hi"}), &json!({"openai/locale": "th-TH"})),
-        both_ways("echo-text", &json!({"text": 5, "more": true}), &none),
-        both_ways("echo-text", &Value::Null, &none),
-        both_ways("echo-texd", &json!({"text": "hi"}), &none),
-        both_ways("panic-now", &json!({"text": "hi"}), &none),
-        both_ways("keep-note", &json!({"text": "hi"}), &json!({"panoply/dryRun": true})),
-        both_ways("keep-note", &json!({"text": "hi"}), &json!({"panoply/idempotencyKey": 5})),
+        with_and_without_rmcp("echo-text", &json!({"text": "สวัสดี \u{1f33f}"}), &none),
+        with_and_without_rmcp(
+            "tool.echo",
+            &json!({"text": "hi"}),
+            &json!({"openai/locale": "th-TH"}),
+        ),
+        with_and_without_rmcp("echo-text", &json!({"text": 5, "more": true}), &none),
+        with_and_without_rmcp("echo-text", &Value::Null, &none),
+        with_and_without_rmcp("echo-texd", &json!({"text": "hi"}), &none),
+        with_and_without_rmcp("panic-now", &json!({"text": "hi"}), &none),
+        with_and_without_rmcp(
+            "keep-note",
+            &json!({"text": "hi"}),
+            &json!({"panoply/dryRun": true}),
+        ),
+        with_and_without_rmcp(
+            "keep-note",
+            &json!({"text": "hi"}),
+            &json!({"panoply/idempotencyKey": 5}),
+        ),
     ]
 }
 
 #[tokio::test]
-async fn over_lines_both_ways_to_an_answer_look_the_same() {
+async fn stdio_replies_are_identical_with_and_without_rmcp() {
     let mut session = session();
     session.ask(&initialize("2025-11-25")).await;
     for [plain, long] in cases() {
@@ -44,7 +56,7 @@ async fn over_lines_both_ways_to_an_answer_look_the_same() {
 }
 
 #[tokio::test]
-async fn over_http_both_ways_to_an_answer_look_the_same() {
+async fn http_replies_are_identical_with_and_without_rmcp() {
     let server = http(|_| {}).await;
     for version in [None, Some("2025-06-18"), Some("2025-11-25")] {
         let headers: Vec<_> =
@@ -61,9 +73,9 @@ async fn over_http_both_ways_to_an_answer_look_the_same() {
 }
 
 #[tokio::test]
-async fn a_version_nobody_knows_is_refused_with_a_call_too() {
+async fn unknown_protocol_version_is_refused_for_calls() {
     let server = http(|_| {}).await;
-    let [plain, _] = both_ways("echo-text", &json!({"text": "hi"}), &json!({}));
+    let [plain, _] = with_and_without_rmcp("echo-text", &json!({"text": "hi"}), &json!({}));
     let reply = server.post("/mcp", &[("MCP-Protocol-Version", "1999-01-01")], &plain).await;
     assert_eq!(reply.status, 400, "{reply:?}");
 }
