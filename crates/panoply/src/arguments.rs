@@ -10,14 +10,20 @@ use serde_json::{Map, Value};
 use crate::failure::Failure;
 
 /// The arguments object that these `name=value` pairs make, on top of `base`.
-pub fn build(schema: &Value, base: Map<String, Value>, pairs: &[Pair]) -> Result<Value, Failure> {
+pub fn build(
+    schema: &Value,
+    base: Map<String, Value>,
+    pairs: &[Argument],
+) -> Result<Value, Failure> {
     let mut object = base;
     for pair in pairs {
         let path = path(schema, &pair.name);
         let expected = schema_at(schema, &path, &pair.name)?;
         let value = match &pair.value {
-            Given::Word(word) => parse(expected, word).map_err(|kind| pair.refused(word, kind))?,
-            Given::Text(text) => Value::String(text.clone()),
+            RawValue::Word(word) => {
+                parse(expected, word).map_err(|kind| pair.refused(word, kind))?
+            }
+            RawValue::Text(text) => Value::String(text.clone()),
         };
         place(&mut object, &path, value, is_list(expected))
             .map_err(|message| Failure::usage(format!("`--arg {}=…`: {message}", pair.name)))?;
@@ -27,28 +33,28 @@ pub fn build(schema: &Value, base: Map<String, Value>, pairs: &[Pair]) -> Result
 
 /// One `--arg` or `--arg-file`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Pair {
+pub struct Argument {
     /// The part before the equals sign.
     pub name: String,
     /// The part after it.
-    pub value: Given,
+    pub value: RawValue,
 }
 
 /// What an argument was given as.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Given {
+pub enum RawValue {
     /// A word of the command line, to be read by the schema.
     Word(String),
     /// The text of a file, which is a text whatever it looks like.
     Text(String),
 }
 
-impl Pair {
+impl Argument {
     /// Takes `name=value` apart.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         match text.split_once('=') {
             Some((name, value)) if !name.trim().is_empty() => {
-                Ok(Self { name: name.trim().to_owned(), value: Given::Word(value.to_owned()) })
+                Ok(Self { name: name.trim().to_owned(), value: RawValue::Word(value.to_owned()) })
             }
             _ => Err(Failure::usage(format!("`--arg {text}` is not a name and a value"))
                 .hint("write it as `--arg limit=5`")),
@@ -201,8 +207,8 @@ mod tests {
     }
 
     fn built(arguments: &[&str]) -> Result<Value, String> {
-        let pairs: Result<Vec<Pair>, Failure> =
-            arguments.iter().map(|text| Pair::parse(text)).collect();
+        let pairs: Result<Vec<Argument>, Failure> =
+            arguments.iter().map(|text| Argument::parse(text)).collect();
         let tell = |failure: Failure| {
             format!("{} ({})", failure.message(), failure.what_to_do().unwrap_or("-"))
         };
@@ -255,14 +261,14 @@ mod tests {
 
     #[test]
     fn a_file_is_text_whatever_it_looks_like() {
-        let pair = Pair { name: "query".to_owned(), value: Given::Text("[1]\n".to_owned()) };
+        let pair = Argument { name: "query".to_owned(), value: RawValue::Text("[1]\n".to_owned()) };
         assert_eq!(build(&schema(), Map::new(), &[pair]).unwrap(), json!({"query": "[1]\n"}));
     }
 
     #[test]
     fn pairs_add_to_what_was_given_as_json() {
         let Value::Object(base) = json!({"query": "x", "symbols": ["A"]}) else { unreachable!() };
-        let pairs = [Pair::parse("limit=3").unwrap(), Pair::parse("symbols=B").unwrap()];
+        let pairs = [Argument::parse("limit=3").unwrap(), Argument::parse("symbols=B").unwrap()];
         let expected = json!({"query": "x", "symbols": ["A", "B"], "limit": 3});
         assert_eq!(build(&schema(), base, &pairs).unwrap(), expected);
     }

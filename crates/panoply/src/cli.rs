@@ -109,7 +109,7 @@ fn environment_help() -> String {
     let widest = env_vars::OURS.iter().map(|variable| variable.name.len()).max().unwrap_or(0);
     let lines = env_vars::OURS
         .iter()
-        .map(|variable| format!("  {:widest$}  {}", variable.name, variable.does));
+        .map(|variable| format!("  {:widest$}  {}", variable.name, variable.description));
     format!(
         "Environment (a flag wins over a variable, a variable over config.toml):\n{}",
         lines.collect::<Vec<_>>().join("\n")

@@ -177,7 +177,14 @@ impl Home {
         Self { folder: absolute.or_else(|| environment.data_folder()), chosen: was_chosen }
     }
 
-    /// A file of ours in it.
+    /// The home as a store, or a usage error where the platform has no data folder.
+    pub fn required(&self) -> Result<panoply_store::Home, Failure> {
+        self.folder.as_ref().map(panoply_store::Home::at).ok_or_else(|| {
+            Failure::usage("the platform has no data folder").hint("set PANOPLY_HOME to a folder")
+        })
+    }
+
+    /// Path of a file in the home.
     pub fn file(&self, name: &str) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(name))
     }

@@ -12,70 +12,74 @@ use std::path::PathBuf;
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in one line.
-    pub does: &'static str,
+    /// What it description, in one line.
+    pub description: &'static str,
 }
 
 /// The folder where everything is kept.
 pub const HOME: Variable = Variable {
     name: "PANOPLY_HOME",
-    does: "folder for settings, audit log, keys and what packs keep",
+    description: "folder for settings, audit log, keys and what packs keep",
 };
 /// Which packs to serve.
-pub const PACKS: Variable =
-    Variable { name: "PANOPLY_PACKS", does: "packs to serve, separated by commas; all if not set" };
+pub const PACKS: Variable = Variable {
+    name: "PANOPLY_PACKS",
+    description: "packs to serve, separated by commas; all if not set",
+};
 /// Which tools to list.
 pub const TOOLS: Variable =
-    Variable { name: "PANOPLY_TOOLS", does: "which tools to list: core, all or lazy" };
+    Variable { name: "PANOPLY_TOOLS", description: "which tools to list: core, all or lazy" };
 /// Whether mutations are hidden.
 pub const READ_ONLY: Variable = Variable {
     name: "PANOPLY_READ_ONLY",
-    does: "1 hides and refuses every tool that changes data",
+    description: "1 hides and refuses every tool that changes data",
 };
 /// What is logged.
 pub const LOG: Variable = Variable {
     name: "PANOPLY_LOG",
-    does: "error, warn, info, debug, or a filter such as panoply_mcp=debug",
+    description: "error, warn, info, debug, or a filter such as panoply_mcp=debug",
 };
 /// How it is logged.
 pub const LOG_FORMAT: Variable =
-    Variable { name: "PANOPLY_LOG_FORMAT", does: "json (one object a line) or text" };
+    Variable { name: "PANOPLY_LOG_FORMAT", description: "json (one object a line) or text" };
 /// Where HTTP listens.
-pub const LISTEN: Variable =
-    Variable { name: "PANOPLY_LISTEN", does: "address of `panoply http`, such as 127.0.0.1:8642" };
+pub const LISTEN: Variable = Variable {
+    name: "PANOPLY_LISTEN",
+    description: "address of `panoply http`, such as 127.0.0.1:8642",
+};
 /// Names the server is reached by.
 pub const ALLOWED_HOSTS: Variable = Variable {
     name: "PANOPLY_ALLOWED_HOSTS",
-    does: "names the HTTP server is reached by, separated by commas",
+    description: "names the HTTP server is reached by, separated by commas",
 };
 /// Web pages that may use the server.
 pub const ALLOWED_ORIGINS: Variable = Variable {
     name: "PANOPLY_ALLOWED_ORIGINS",
-    does: "origins of web pages that may use it, separated by commas",
+    description: "origins of web pages that may use it, separated by commas",
 };
 /// Whose tokens are accepted.
 pub const OAUTH_ISSUER: Variable = Variable {
     name: "PANOPLY_OAUTH_ISSUER",
-    does: "OAuth issuer whose tokens are accepted, as in their `iss`",
+    description: "OAuth issuer whose tokens are accepted, as in their `iss`",
 };
 /// Our own address in tokens.
 pub const OAUTH_RESOURCE: Variable = Variable {
     name: "PANOPLY_OAUTH_RESOURCE",
-    does: "this server's address as clients know it, as in the tokens' `aud`",
+    description: "this server's address as clients know it, as in the tokens' `aud`",
 };
 /// Where the issuer's keys are.
 pub const OAUTH_JWKS_URL: Variable =
-    Variable { name: "PANOPLY_OAUTH_JWKS_URL", does: "where the issuer publishes its keys" };
+    Variable { name: "PANOPLY_OAUTH_JWKS_URL", description: "where the issuer publishes its keys" };
 
 /// Where operators ask.
 pub const ADMIN_ADDR: Variable = Variable {
     name: "PANOPLY_ADMIN_ADDR",
-    does: "a second address for /healthz, /readyz and /metrics, without keys",
+    description: "a second address for /healthz, /readyz and /metrics, without keys",
 };
 /// How long SIGTERM is only announced.
 pub const LAME_DUCK: Variable = Variable {
     name: "PANOPLY_LAME_DUCK",
-    does: "seconds that HTTP goes on accepting after SIGTERM, for balancers",
+    description: "seconds that HTTP goes on accepting after SIGTERM, for balancers",
 };
 
 /// Our own variables, in the order of the help.
@@ -187,8 +191,8 @@ mod tests {
     fn each_variable_says_what_it_does_in_one_line() {
         for variable in OURS {
             assert!(variable.name.starts_with("PANOPLY_"), "{}", variable.name);
-            assert!((10..100).contains(&variable.does.len()), "{}", variable.name);
-            assert!(!variable.does.contains('\n'), "{}", variable.name);
+            assert!((10..100).contains(&variable.description.len()), "{}", variable.name);
+            assert!(!variable.description.contains('\n'), "{}", variable.name);
         }
     }
 

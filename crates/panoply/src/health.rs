@@ -21,15 +21,15 @@ use panoply_mcp::transport::http::{Readiness, ReadinessProblem};
 use panoply_store::Home;
 use panoply_store::sqlite::FileIdentity;
 
-use crate::audit_keeper::AuditHealth;
-use crate::world;
+use crate::app;
+use crate::audit_maintenance::AuditHealth;
 
 /// How long an answer stands: probes may come as often as they like.
-const FRESH: Duration = Duration::from_millis(500);
+const CACHE_TTL: Duration = Duration::from_millis(500);
 
 /// Knows what keeps the server from its work.
 pub struct Health {
-    home: Option<Watched>,
+    home: Option<WatchedHome>,
     without: Option<String>,
     audit: Arc<AuditHealth>,
     supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
@@ -38,7 +38,7 @@ pub struct Health {
 }
 
 /// A home and its files.
-struct Watched {
+struct WatchedHome {
     home: Home,
     audit: Arc<dyn AuditLog>,
     /// The kernel's files; one that is made later is added when it is first seen.
@@ -53,14 +53,14 @@ impl Health {
         supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
         audit_health: Arc<AuditHealth>,
     ) -> Self {
-        let watched = Watched { home, audit, files: Mutex::default() };
+        let watched = WatchedHome { home, audit, files: Mutex::default() };
         watched.replaced_files();
         Self {
             home: Some(watched),
             without: None,
             audit: audit_health,
             supervisors,
-            clock: world::clock(),
+            clock: app::clock(),
             last: Mutex::default(),
         }
     }
@@ -72,7 +72,7 @@ impl Health {
             without: Some(why.to_owned()),
             audit: Arc::default(),
             supervisors: Vec::new(),
-            clock: world::clock(),
+            clock: app::clock(),
             last: Mutex::default(),
         }
     }
@@ -87,7 +87,7 @@ impl Health {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.monotonic();
         match &*last {
-            Some((at, readiness)) if now.saturating_sub(*at) < FRESH => readiness.clone(),
+            Some((at, readiness)) if now.saturating_sub(*at) < CACHE_TTL => readiness.clone(),
             Some(_) | None => {
                 let readiness = Readiness { problems: self.problems() };
                 *last = Some((now, readiness.clone()));
@@ -124,9 +124,9 @@ impl Health {
     }
 }
 
-impl Watched {
+impl WatchedHome {
     fn problems(&self) -> Vec<ReadinessProblem> {
-        let mut problems: Vec<ReadinessProblem> = self.written().err().into_iter().collect();
+        let mut problems: Vec<ReadinessProblem> = self.probe_write().err().into_iter().collect();
         problems.extend(self.replaced_files());
         if let Err(error) = self.audit.ready()
             && !problems.iter().any(|problem| *problem.code == *error.code)
@@ -138,15 +138,15 @@ impl Watched {
 
     /// Writes a page into the home and takes it away again: permissions alone would not see a full
     /// or read-only disk.
-    fn written(&self) -> Result<(), ReadinessProblem> {
-        let trial = self.home.folder().join(format!(".ready-{}", std::process::id()));
+    fn probe_write(&self) -> Result<(), ReadinessProblem> {
+        let probe = self.home.folder().join(format!(".ready-{}", std::process::id()));
         let write = || {
-            let mut file = std::fs::File::create(&trial)?;
+            let mut file = std::fs::File::create(&probe)?;
             file.write_all(&[0; 4096])
         };
         let written = write();
         // It may not be there; then there is nothing to take away.
-        let _ = std::fs::remove_file(&trial);
+        let _ = std::fs::remove_file(&probe);
         written.map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 blocking("home", "DISK_FULL", "the disk that holds the home is full")

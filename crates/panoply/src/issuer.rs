@@ -6,8 +6,8 @@ use futures::future::BoxFuture;
 use panoply_mcp::auth::{JwksSource, JwksUnavailable};
 
 /// A key set is a few kilobytes.
-const LARGEST_SET: u64 = 1024 * 1024;
-const PATIENCE: Duration = Duration::from_secs(8);
+const MAX_KEY_SET_BYTES: u64 = 1024 * 1024;
+const FETCH_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The key set at a URL.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl JwksUrl {
     /// Nothing is fetched until the first token comes.
     pub fn new(url: String) -> Self {
         let settings = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(FETCH_TIMEOUT))
             .max_redirects(3)
             .user_agent(concat!("panoply/", env!("CARGO_PKG_VERSION")))
             .build();
@@ -34,7 +34,7 @@ impl JwksSource for JwksUrl {
         Box::pin(async move {
             let fetched = tokio::task::spawn_blocking(move || {
                 let mut response = agent.get(&url).call()?;
-                response.body_mut().with_config().limit(LARGEST_SET).read_to_string()
+                response.body_mut().with_config().limit(MAX_KEY_SET_BYTES).read_to_string()
             });
             match fetched.await {
                 Ok(Ok(text)) => Ok(text),

@@ -3,9 +3,9 @@
 //! Both binaries are thin: [`main`] runs `panoply`, [`serve_one_pack`] runs `cgt-mcp`. Only this
 //! crate reads arguments, the environment and files of configuration, and chooses the stores.
 
+pub mod app;
 pub mod arguments;
-pub mod audit_keeper;
-mod bar;
+pub mod audit_maintenance;
 pub mod checkpoints;
 pub mod cli;
 pub mod commands;
@@ -17,8 +17,8 @@ pub mod issuer;
 pub mod out;
 pub mod packs;
 pub mod picture;
+mod progress_bar;
 mod supervisor;
-pub mod world;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -57,15 +57,15 @@ impl Out {
         if self.reader_gone {
             return Ok(());
         }
-        self.tried(|stream| write!(stream, "{text}"))
+        self.checked(|stream| write!(stream, "{text}"))
     }
 
     /// To be called at the end: a full disk shows itself only here.
     pub fn finish(mut self) -> Result<(), Failure> {
-        self.tried(AutoStream::flush)
+        self.checked(AutoStream::flush)
     }
 
-    fn tried(
+    fn checked(
         &mut self,
         write: impl FnOnce(&mut AutoStream<StdoutLock<'static>>) -> io::Result<()>,
     ) -> Result<(), Failure> {
@@ -87,7 +87,7 @@ impl Default for Out {
 }
 
 /// Says something to the person who started us, on standard error.
-pub fn say(text: impl Display) {
+pub fn notice(text: impl Display) {
     // Nobody may be listening; that must not stop the work.
     let _ = writeln!(anstream::stderr(), "{text}");
 }

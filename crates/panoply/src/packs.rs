@@ -16,68 +16,68 @@ use crate::failure::Failure;
 use crate::supervisor::FileSupervisor;
 
 /// Every pack by name. Those without a function are announced and not there yet.
-pub const ALL: &[Known] = &[
-    Known { name: "rmf", about: "Thai Retirement Mutual Funds", make: Some(rmf), files: &[] },
-    Known { name: "cgt", about: "UK Capital Gains Tax", make: Some(cgt), files: &[] },
-    Known {
+pub const ALL: &[PackDef] = &[
+    PackDef { name: "rmf", about: "Thai Retirement Mutual Funds", build: rmf, files: &[] },
+    PackDef { name: "cgt", about: "UK Capital Gains Tax", build: cgt, files: &[] },
+    PackDef {
         name: "backtest",
         about: "debugging trading strategies from event logs",
-        make: Some(backtest),
+        build: backtest,
         files: &["backtest.db"],
     },
-    Known {
+    PackDef {
         name: "noema",
         about: "cards, decks and reviews for learners",
-        make: Some(noema),
+        build: noema,
         files: &["noema.db"],
     },
-    Known {
+    PackDef {
         name: "ttm",
         about: "Thai traditional medicine",
-        make: Some(ttm),
+        build: ttm,
         files: &["ttm.db", "ttm-eval.db"],
     },
     #[cfg(feature = "conformance")]
-    Known {
+    PackDef {
         name: CONFORMANCE,
         about: "fixture of the conformance suites",
-        make: Some(conformance),
+        build: conformance,
         files: &[],
     },
 ];
 
 /// A pack that can be named on the command line.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct PackDef {
     /// The word on the command line and in URLs.
     pub name: &'static str,
     /// What it is about, in a few words.
     pub about: &'static str,
     /// Makes it, once it is there.
-    pub make: Option<Make>,
+    pub build: BuildPack,
     /// The databases it keeps, which are watched while it serves.
     pub files: &'static [&'static str],
 }
 
 /// Makes a pack, or says what is wrong with its settings or its data.
-pub type Make = fn(&PackConfig) -> Result<Pack, Failure>;
+pub type BuildPack = fn(&PackConfig) -> Result<Pack, Failure>;
 
-/// What a pack is made from.
+/// What a pack is built from.
 #[derive(Clone, Debug)]
 pub struct PackConfig {
     /// What it works on.
-    pub data: Data,
+    pub data: PackData,
     /// Its own settings: the table `[pack.NAME]` of the settings file.
     pub settings: toml::Table,
 }
 
 /// What packs that keep data work on.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Data {
+pub enum PackData {
     /// Files in this folder, each of which starts with the name of its pack.
-    Kept(PathBuf),
+    Persistent(PathBuf),
     /// Nothing that lasts, because there is no place for it; tools that change data are off.
-    Forgotten,
+    Ephemeral,
     /// The data that the examples of the tools are about, for checks and documentation.
     Sample,
 }
@@ -86,15 +86,15 @@ impl PackConfig {
     /// A file of the pack, where files can be kept.
     fn file(&self, name: &str) -> Option<PathBuf> {
         match &self.data {
-            Data::Kept(folder) => Some(folder.join(name)),
-            Data::Forgotten | Data::Sample => None,
+            PackData::Persistent(folder) => Some(folder.join(name)),
+            PackData::Ephemeral | PackData::Sample => None,
         }
     }
 }
 
 /// Packs that are ready to be served, and who watches the data of each that keeps some.
 #[derive(Default)]
-pub struct Made {
+pub struct PackSet {
     /// The packs.
     pub packs: Vec<Pack>,
     /// Who watches them, by the name of the pack.
@@ -103,67 +103,51 @@ pub struct Made {
 
 /// The packs that were asked for, or all that there are. One whose data cannot be opened is there
 /// all the same, and answers with an error until they can be.
-pub fn make(config: &Config, data: &Data) -> Result<Made, Failure> {
-    let mut made = Made::default();
-    for (known, make) in choose(&config.packs)? {
-        let settings = config.pack_settings.get(known.name).cloned().unwrap_or_default();
-        let over = |data: &Data| PackConfig { data: data.clone(), settings: settings.clone() };
+pub fn build(config: &Config, data: &PackData) -> Result<PackSet, Failure> {
+    let mut built = PackSet::default();
+    for def in select(&config.packs)? {
+        let settings = config.pack_settings.get(def.name).cloned().unwrap_or_default();
+        let over = |data: &PackData| PackConfig { data: data.clone(), settings: settings.clone() };
         let (pack, supervisor) = match data {
-            Data::Kept(_) if known.name == "rmf" => {
-                let (pack, supervisor) = watched_rmf(&over(data))?;
+            PackData::Persistent(_) if def.name == "rmf" => {
+                let (pack, supervisor) = supervised_rmf(&over(data))?;
                 (pack, Some(supervisor))
             }
-            Data::Kept(folder) if !known.files.is_empty() => {
-                let files = known.files.iter().map(|name| folder.join(name)).collect();
+            PackData::Persistent(folder) if !def.files.is_empty() => {
+                let files = def.files.iter().map(|name| folder.join(name)).collect();
                 let kept = over(data);
-                let open = Box::new(move || make(&kept));
-                let shape = || make(&over(&Data::Forgotten));
-                let (pack, supervisor) = FileSupervisor::start(known.name, files, open, shape)?;
+                let open = Box::new(move || (def.build)(&kept));
+                let shape = || (def.build)(&over(&PackData::Ephemeral));
+                let (pack, supervisor) = FileSupervisor::start(def.name, files, open, shape)?;
                 (pack, Some(supervisor))
             }
-            Data::Kept(_) | Data::Forgotten | Data::Sample => (make(&over(data))?, None),
+            PackData::Persistent(_) | PackData::Ephemeral | PackData::Sample => {
+                ((def.build)(&over(data))?, None)
+            }
         };
-        made.packs.push(pack);
-        made.supervisors.extend(supervisor.map(|supervisor| (known.name, supervisor)));
+        built.packs.push(pack);
+        built.supervisors.extend(supervisor.map(|supervisor| (def.name, supervisor)));
     }
-    Ok(made)
+    Ok(built)
 }
 
 /// Says what is wrong with names of packs, if anything is.
 pub fn check_names(names: &[String]) -> Result<(), Failure> {
-    choose(names).map(|_| ())
+    select(names).map(|_| ())
 }
 
-/// Each known pack of these names once, in the order of [`ALL`]; all that can be made when no
-/// name is given.
-fn choose(names: &[String]) -> Result<Vec<(&'static Known, Make)>, Failure> {
-    for name in names {
-        match ALL.iter().find(|known| known.name == name) {
-            Some(Known { make: Some(_), .. }) => {}
-            Some(_) => {
-                return Err(Failure::usage(format!("the pack `{name}` is not in this build yet"))
-                    .hint(format!("use one of: {}", there().collect::<Vec<_>>().join(", "))));
-            }
-            None => {
-                let otherwise = format!("use one of: {}", there().collect::<Vec<_>>().join(", "));
-                let all = ALL.iter().map(|known| known.name);
-                return Err(Failure::unknown("pack", name, all, &otherwise));
-            }
-        }
+/// Returns each named pack once, in the order of [`ALL`]; without names, all but the fixture.
+fn select(names: &[String]) -> Result<Vec<&'static PackDef>, Failure> {
+    let all = || ALL.iter().map(|def| def.name);
+    if let Some(unknown) = names.iter().find(|name| !all().any(|known| known == *name)) {
+        let otherwise = format!("use one of: {}", all().collect::<Vec<_>>().join(", "));
+        return Err(Failure::unknown("pack", unknown, all(), &otherwise));
     }
-    let wanted = |known: &&Known| {
-        if names.is_empty() {
-            known.name != CONFORMANCE
-        } else {
-            names.iter().any(|name| name == known.name)
-        }
+    let selected = |def: &&PackDef| match names {
+        [] => def.name != CONFORMANCE,
+        names => names.iter().any(|name| name == def.name),
     };
-    let made = ALL.iter().filter(wanted).filter_map(|known| Some((known, known.make?)));
-    Ok(made.collect())
-}
-
-fn there() -> impl Iterator<Item = &'static str> {
-    ALL.iter().filter(|known| known.make.is_some()).map(|known| known.name)
+    Ok(ALL.iter().filter(selected).collect())
 }
 
 /// Served only by name: it holds what the conformance suites ask for, and nothing of use.
@@ -206,9 +190,9 @@ impl Supervisor for SyncedFigures {
     }
 }
 
-fn watched_rmf(config: &PackConfig) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
-    let store = rmf_store(config)?;
-    let pack = Arc::new(panoply_rmf::tools::pack(Arc::clone(&store)));
+fn supervised_rmf(config: &PackConfig) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
+    let shelf = rmf_shelf(config)?;
+    let pack = Arc::new(panoply_rmf::tools::pack(Arc::clone(&shelf)));
     let supervisor: Arc<dyn Supervisor> =
         Arc::new(SyncedFigures { store, pack: Arc::clone(&pack) });
     Ok((Pack::supervised(&pack, Arc::clone(&supervisor)), supervisor))
@@ -226,19 +210,21 @@ fn noema(config: &PackConfig) -> Result<Pack, Failure> {
         config.settings.clone().try_into().map_err(|error| bad_settings("noema", &error))?;
     let failed = |error: &dyn std::fmt::Display| Failure::work(format!("the cards: {error}"));
     let store = match &config.data {
-        Data::Kept(folder) => SqliteStore::open(&folder.join("noema.db")).map_err(|error| {
-            let failure = failed(&error).hint("run `panoply doctor`");
-            match error.into_store_error(&folder.join("noema.db")) {
-                Some(error) => failure.of_store(error),
-                None => failure,
-            }
-        })?,
-        Data::Forgotten => SqliteStore::in_memory().map_err(|error| failed(&error))?,
-        Data::Sample => tools::sample::store().map_err(|error| failed(&error))?,
+        PackData::Persistent(folder) => {
+            SqliteStore::open(&folder.join("noema.db")).map_err(|error| {
+                let failure = failed(&error).hint("run `panoply doctor`");
+                match error.into_store_error(&folder.join("noema.db")) {
+                    Some(error) => failure.of_store(error),
+                    None => failure,
+                }
+            })?
+        }
+        PackData::Ephemeral => SqliteStore::in_memory().map_err(|error| failed(&error))?,
+        PackData::Sample => tools::sample::store().map_err(|error| failed(&error))?,
     };
     let roots = match &config.data {
-        Data::Kept(folder) => noema_roots(&settings, folder)?,
-        Data::Forgotten | Data::Sample => Roots::default(),
+        PackData::Persistent(folder) => noema_roots(&settings, folder)?,
+        PackData::Ephemeral | PackData::Sample => Roots::default(),
     };
     Ok(tools::pack_with(Arc::new(store), roots))
 }
@@ -300,20 +286,20 @@ fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
         None => Arc::new(panoply_ttm::eval::MemoryReportStore::default()),
     };
     let secret = |name: &str| Environment::default().secret(name);
-    let made = match &config.data {
-        Data::Kept(folder) => {
-            let shelf = Arc::new(SqliteUserStore::at(folder.join("ttm.db")));
+    let built = match &config.data {
+        PackData::Persistent(folder) => {
+            let shelf = Arc::new(SqliteShelf::at(folder.join("ttm.db")));
             let ingest = ttm_ingest(&settings, folder, &[])?;
-            let jobs = JobService::new(Arc::clone(&shelf), ingest, crate::world::clock());
+            let jobs = JobDesk::new(Arc::clone(&shelf), ingest, crate::app::clock());
             let log = SqliteMutationLog(Arc::clone(&shelf));
             tools::pack_with_jobs(shelf, reports, &settings, secret, Some(jobs))
                 .map(|pack| pack.with_mutation_log(Arc::new(log)))
         }
-        Data::Forgotten | Data::Sample => {
+        PackData::Ephemeral | PackData::Sample => {
             tools::pack_with(Arc::new(NoPapers), reports, &settings, secret)
         }
     };
-    made.map_err(|error| bad_settings("ttm", &error))
+    built.map_err(|error| bad_settings("ttm", &error))
 }
 
 /// Reads `[pack.ttm]`.
@@ -334,7 +320,7 @@ pub(crate) fn ttm_ingest(
     let inbox = home.join("ttm").join("inbox");
     let mut allowed = match &settings.roots {
         Some(roots) => roots.clone(),
-        // Nobody need make it before there is something to put there.
+        // Nobody need build it before there is something to put there.
         None if inbox.is_dir() => vec![inbox],
         None => Vec::new(),
     };
@@ -386,9 +372,9 @@ mod tests {
 
     fn chosen(names: &[&str]) -> Result<Vec<&'static str>, String> {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        choose(&names).map(|packs| packs.iter().map(|(known, _)| known.name).collect()).map_err(
-            |failure| format!("{}; {}", failure.message(), failure.what_to_do().unwrap_or("-")),
-        )
+        select(&names).map(|packs| packs.iter().map(|def| def.name).collect()).map_err(|failure| {
+            format!("{}; {}", failure.message(), failure.what_to_do().unwrap_or("-"))
+        })
     }
 
     #[test]
@@ -398,19 +384,20 @@ mod tests {
 
     #[test]
     fn without_names_all_packs_of_use_are_served() {
-        let expected: Vec<&str> = there().filter(|name| *name != CONFORMANCE).collect();
+        let expected: Vec<&str> =
+            ALL.iter().map(|def| def.name).filter(|name| *name != CONFORMANCE).collect();
         assert_eq!(chosen(&[]), Ok(expected));
     }
 
     #[test]
     fn settings_of_a_pack_are_checked() {
-        let made = |make: Make, settings: &str| {
+        let built = |build: BuildPack, settings: &str| {
             let settings = settings.parse().unwrap();
-            make(&PackConfig { data: Data::Sample, settings }).map(|pack| pack.info().name)
+            build(&PackConfig { data: PackData::Sample, settings }).map(|pack| pack.info().name)
         };
-        assert_eq!(made(cgt, "errors = 'result'").unwrap(), "cgt");
+        assert_eq!(built(cgt, "errors = 'result'").unwrap(), "cgt");
         let cases = [
-            (cgt as Make, "errors = 'loud'", "unknown variant `loud`"),
+            (cgt as BuildPack, "errors = 'loud'", "unknown variant `loud`"),
             (cgt, "erors = 'result'", "unknown field `erors`"),
             (cgt, "exempt_amounts = {'20x4' = 1}", "20x4"),
             (ttm, "answer_conf_tau = 1.5", "not from 0 to 1"),
@@ -419,8 +406,8 @@ mod tests {
             (ttm, "embedder = {kind = 'file', folder = '/no/such'}", "no folder `/no/such`"),
             (rmf, "x = 1", "`x` in `[pack.rmf]` is not a setting"),
         ];
-        for (make, settings, expected) in cases {
-            let failure = made(make, settings).unwrap_err();
+        for (build, settings, expected) in cases {
+            let failure = built(build, settings).unwrap_err();
             assert!(failure.message().contains(expected), "{settings}: {}", failure.message());
         }
     }

@@ -79,8 +79,8 @@ fn paint_of([red, green, blue]: [u8; 3]) -> Paint<'static> {
 }
 
 /// The outlines of a text that starts at `x` on the base line `y`.
-fn written(face: &Face<'_>, style: TextStyle, text: &str, x: f32, y: f32) -> PathBuilder {
-    let mut pen = Pen { path: PathBuilder::new(), x, y, size: size_of(face, style) };
+fn written(face: &Face<'_>, ink: Ink, text: &str, x: f32, y: f32) -> PathBuilder {
+    let mut pen = GlyphPen { path: PathBuilder::new(), x, y, size: size_of(face, ink) };
     for letter in text.chars() {
         let glyph = glyph_of(face, letter);
         face.outline_glyph(glyph, &mut pen);
@@ -109,20 +109,20 @@ fn glyph_of(face: &Face<'_>, letter: char) -> GlyphId {
 }
 
 /// Draws a glyph: fonts count upwards, pictures downwards.
-struct Pen {
+struct GlyphPen {
     path: PathBuilder,
     x: f32,
     y: f32,
     size: f32,
 }
 
-impl Pen {
+impl GlyphPen {
     fn at(&self, x: f32, y: f32) -> (f32, f32) {
         (x.mul_add(self.size, self.x), (-y).mul_add(self.size, self.y))
     }
 }
 
-impl OutlineBuilder for Pen {
+impl OutlineBuilder for GlyphPen {
     fn move_to(&mut self, x: f32, y: f32) {
         let (x, y) = self.at(x, y);
         self.path.move_to(x, y);

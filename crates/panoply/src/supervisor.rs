@@ -13,13 +13,13 @@ use panoply_store::StoreError;
 use panoply_store::check::{self, CheckDepth};
 use panoply_store::sqlite::FileIdentity;
 
+use crate::app;
 use crate::failure::Failure;
-use crate::world;
 
 /// How long a failure to open stands before the next try.
-const RETRY: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// How often files are read after calls that failed.
-const EXAMINE: Duration = Duration::from_secs(5);
+const EXAMINE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Opens a pack over its files.
 type Open = Box<dyn Fn() -> Result<Pack, Failure> + Send + Sync>;
@@ -63,7 +63,7 @@ impl FileSupervisor {
         open: Open,
         shape: impl FnOnce() -> Result<Pack, Failure>,
     ) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
-        let clock = world::clock();
+        let clock = app::clock();
         let opened = open();
         let (shape, pack, fault) = match opened {
             Ok(pack) => {
@@ -87,7 +87,7 @@ impl FileSupervisor {
         let state =
             State { pack, opened: Vec::new(), fault, tried: clock.monotonic(), examined: None };
         let supervisor = Arc::new(Self { name, files, open, clock, state: Mutex::new(state) });
-        supervisor.lock().remember(&supervisor.files);
+        supervisor.lock().record_identities(&supervisor.files);
         let supervisor: Arc<dyn Supervisor> = supervisor;
         Ok((Pack::supervised(&shape, Arc::clone(&supervisor)), supervisor))
     }
@@ -96,8 +96,8 @@ impl FileSupervisor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn since(&self, moment: Duration) -> Duration {
-        self.clock.monotonic().saturating_sub(moment)
+    fn since(&self, start: Duration) -> Duration {
+        self.clock.monotonic().saturating_sub(start)
     }
 
     fn stamps(&self) -> Vec<Option<Stamp>> {
@@ -106,14 +106,14 @@ impl FileSupervisor {
 
     /// Whether another try to open may go better than the last one.
     fn may_retry(&self, state: &State) -> bool {
-        self.since(state.tried) >= RETRY
+        self.since(state.tried) >= RETRY_INTERVAL
             && match &state.fault {
                 Some(Fault::Damaged(_, stamps)) => *stamps != self.stamps(),
                 Some(Fault::NotOpened(..)) | None => true,
             }
     }
 
-    fn told(&self, fault: &Fault) -> ToolError {
+    fn fault_error(&self, fault: &Fault) -> ToolError {
         match fault {
             Fault::NotOpened(Some(error), _) | Fault::Damaged(error, _) => {
                 error.pack_error(self.name)
@@ -135,7 +135,7 @@ impl FileSupervisor {
 
 impl State {
     /// Notes which files are open. One that is not there yet has nothing to be compared with.
-    fn remember(&mut self, files: &[PathBuf]) {
+    fn record_identities(&mut self, files: &[PathBuf]) {
         for file in files {
             if !self.opened.iter().any(|(known, _)| known == file)
                 && let Ok(identity) = FileIdentity::of(file)
@@ -154,7 +154,7 @@ impl Supervisor for FileSupervisor {
                 identity.verify(file).map_err(|error| error.pack_error(self.name))?;
             }
             if state.opened.len() < self.files.len() {
-                state.remember(&self.files);
+                state.record_identities(&self.files);
             }
             return Ok(pack);
         }
@@ -171,7 +171,7 @@ impl Supervisor for FileSupervisor {
                         tried: state.tried,
                         examined: None,
                     };
-                    state.remember(&self.files);
+                    state.record_identities(&self.files);
                     return Ok(pack);
                 }
                 Err(failure) => {
@@ -181,13 +181,14 @@ impl Supervisor for FileSupervisor {
             }
         }
         match &state.fault {
-            Some(fault) => Err(self.told(fault)),
+            Some(fault) => Err(self.fault_error(fault)),
             None => Err(ToolError::system("a pack is neither open nor faulty")),
         }
     }
 
     fn examine(&self) -> Result<(), ToolError> {
-        let due = |state: &State| state.examined.is_none_or(|last| self.since(last) >= EXAMINE);
+        let due =
+            |state: &State| state.examined.is_none_or(|last| self.since(last) >= EXAMINE_INTERVAL);
         {
             let mut state = self.lock();
             if !due(&state) {
@@ -207,12 +208,12 @@ impl Supervisor for FileSupervisor {
             cause = error.chain(),
             "a pack is damaged and answers with an error"
         );
-        let told = error.pack_error(self.name);
+        let error_reply = error.pack_error(self.name);
         let stamps = self.stamps();
         let mut state = self.lock();
         state.pack = None;
         state.fault = Some(Fault::Damaged(error, stamps));
-        Err(told)
+        Err(error_reply)
     }
 }
 

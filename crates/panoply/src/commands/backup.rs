@@ -16,42 +16,34 @@ use crate::out::{BOLD, FAINT, Out};
 
 /// Runs `panoply backup`.
 pub(super) fn run(command: &Backup, session: &Session) -> Result<ExitCode, Failure> {
-    let home = home(session)?;
+    let home = session.required_home()?;
     if !home.folder().is_dir() {
         return Err(Failure::work(format!("there is no home at `{}`", home.folder().display()))
             .hint("name it with --home or PANOPLY_HOME"));
     }
     let now = SystemClock::new().now();
     let program = concat!("panoply ", env!("CARGO_PKG_VERSION"));
-    let manifest =
-        backup::back_up(&home, &command.folder, program, now).map_err(|error| told(&error))?;
+    let manifest = backup::back_up(&home, &command.folder, program, now)
+        .map_err(|error| backup_failure(&error))?;
     record(&home, "panoply backup", &manifest)?;
     print(&manifest, "Copied", &command.folder.display().to_string(), command.json)
 }
 
 /// Runs `panoply restore`.
 pub(super) fn restore(command: &Restore, session: &Session) -> Result<ExitCode, Failure> {
-    let home = home(session)?;
+    let home = session.required_home()?;
     if command.check {
-        let manifest = backup::verify(&command.folder).map_err(|error| told(&error))?;
+        let manifest = backup::verify(&command.folder).map_err(|error| backup_failure(&error))?;
         return print(&manifest, "Checked", &command.folder.display().to_string(), command.json);
     }
     let existing = if command.replace { ExistingData::MoveAside } else { ExistingData::Keep };
-    let manifest =
-        backup::restore(&command.folder, &home, existing).map_err(|error| told(&error))?;
+    let manifest = backup::restore(&command.folder, &home, existing)
+        .map_err(|error| backup_failure(&error))?;
     record(&home, "panoply restore", &manifest)?;
     print(&manifest, "Restored", &home.folder().display().to_string(), command.json)
 }
 
-fn home(session: &Session) -> Result<Home, Failure> {
-    let folder = session.home().folder.ok_or_else(|| {
-        Failure::usage("this system does not say where a user's data go")
-            .hint("set PANOPLY_HOME to a folder")
-    })?;
-    Ok(Home::at(folder))
-}
-
-fn told(error: &BackupError) -> Failure {
+fn backup_failure(error: &BackupError) -> Failure {
     let hint = match error {
         BackupError::NotEmpty(_) => "name a new folder",
         BackupError::NoBackup { .. } => "name a folder that `panoply backup` made",

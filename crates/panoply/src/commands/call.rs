@@ -16,20 +16,20 @@ use serde_json::{Map, Value, json};
 
 use super::describe::find;
 use super::{LogReader, Session, block_on, start_log};
-use crate::arguments::{self, Given, Pair};
-use crate::bar::Bar;
+use crate::app::App;
+use crate::arguments::{self, Argument, RawValue};
 use crate::cli::{Call, Language};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::out::{BAD, FAINT, Out, say};
-use crate::world::House;
+use crate::out::{BAD, FAINT, Out, notice};
+use crate::progress_bar::ProgressBar;
 
 /// Runs it. Status 1 when the tool says no, 2 when the command line makes no sense.
 pub(super) fn run(call: &Call, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?;
     let _log = start_log(&config, LogReader::Person)?;
-    let house = House::open(&config)?;
-    let entry = find(&house.kernel, &call.tool)?;
+    let app = App::open(&config)?;
+    let entry = find(&app.kernel, &call.tool)?;
     if call.idempotency_key.is_some() && !entry.spec.category.mutates() {
         return Err(Failure::usage(format!(
             "`{}` changes nothing, so a key has no use",
@@ -39,8 +39,8 @@ pub(super) fn run(call: &Call, session: &Session) -> Result<ExitCode, Failure> {
     }
     let input = arguments::build(entry.input_schema(), base(call)?, &pairs(call)?)?;
     let request = Request { tool: entry.spec.name, input, scope: &Scope::All };
-    let envelope = block_on(pipeline::call(&house.kernel, request, context(call, &house.kernel)))?;
-    house.close();
+    let envelope = block_on(pipeline::call(&app.kernel, request, context(call, &app.kernel)))?;
+    app.close();
     show(&envelope, call.json, call.meta)
 }
 
@@ -62,8 +62,8 @@ pub(super) fn answer(session: &Session, tool: &str, input: Value) -> Result<Enve
 /// The same with settings that the command has changed.
 pub(super) fn answer_with(config: &Config, tool: &str, input: Value) -> Result<Envelope, Failure> {
     let _log = start_log(config, LogReader::Person)?;
-    let house = House::open(config)?;
-    let entry = find(&house.kernel, tool)?;
+    let app = App::open(config)?;
+    let entry = find(&app.kernel, tool)?;
     let call = Call {
         tool: tool.to_owned(),
         input: None,
@@ -76,8 +76,8 @@ pub(super) fn answer_with(config: &Config, tool: &str, input: Value) -> Result<E
         lang: Language::En,
     };
     let request = Request { tool: entry.spec.name, input, scope: &Scope::All };
-    let envelope = block_on(pipeline::call(&house.kernel, request, context(&call, &house.kernel)))?;
-    house.close();
+    let envelope = block_on(pipeline::call(&app.kernel, request, context(&call, &app.kernel)))?;
+    app.close();
     Ok(envelope)
 }
 
@@ -112,14 +112,14 @@ fn base(call: &Call) -> Result<Map<String, Value>, Failure> {
     }
 }
 
-fn pairs(call: &Call) -> Result<Vec<Pair>, Failure> {
-    let words = call.arguments.iter().map(|text| Pair::parse(text));
+fn pairs(call: &Call) -> Result<Vec<Argument>, Failure> {
+    let words = call.arguments.iter().map(|text| Argument::parse(text));
     let files = call.files.iter().map(|text| {
-        let pair = Pair::parse(text)?;
-        let Given::Word(path) = &pair.value else { return Ok(pair) };
+        let pair = Argument::parse(text)?;
+        let RawValue::Word(path) = &pair.value else { return Ok(pair) };
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::usage(format!("cannot read `{path}`: {error}")))?;
-        Ok(Pair { value: Given::Text(text), ..pair })
+        Ok(Argument { value: RawValue::Text(text), ..pair })
     });
     words.chain(files).collect()
 }
@@ -132,16 +132,16 @@ fn context(call: &Call, kernel: &Kernel) -> CallContext {
     context.lang = call.lang.into();
     context.dry_run = call.dry_run;
     context.idempotency_key.clone_from(&call.idempotency_key);
-    context.deadline = Some(PATIENT);
-    context.progress = Some(Arc::new(Progress(Mutex::new(Bar::new("")))));
+    context.deadline = Some(CLI_DEADLINE);
+    context.progress = Some(Arc::new(Progress(Mutex::new(ProgressBar::new("")))));
     context
 }
 
 /// A person at a terminal sees how far a call is and stops it with Ctrl-C.
-const PATIENT: Duration = Duration::from_secs(24 * 3600);
+const CLI_DEADLINE: Duration = Duration::from_secs(24 * 3600);
 
 /// Shows a person how far a long call is.
-struct Progress(Mutex<Bar>);
+struct Progress(Mutex<ProgressBar>);
 
 impl ProgressSink for Progress {
     fn progress(&self, done: u64, total: Option<u64>, message: &str) {
@@ -164,25 +164,25 @@ fn print(envelope: &Envelope, out: &mut Out) -> Result<bool, Failure> {
         Envelope::Result { text, attachments, is_error: false, .. } => {
             out.line(text)?;
             for attachment in attachments {
-                out.line(format_args!("{FAINT}{}{FAINT:#}", about(attachment)))?;
+                out.line(format_args!("{FAINT}{}{FAINT:#}", attachment_line(attachment)))?;
             }
             Ok(true)
         }
         Envelope::Result { text, meta, .. } => {
             match meta.value(ERROR_KEY).get("error") {
-                Some(error) => tell(error, error.get("message")),
-                None => say(text),
+                Some(error) => print_error(error, error.get("message")),
+                None => notice(text),
             }
             Ok(false)
         }
         Envelope::Refusal { message, data, .. } => {
-            tell(data, Some(&Value::String(message.clone())));
+            print_error(data, Some(&Value::String(message.clone())));
             Ok(false)
         }
     }
 }
 
-fn about(attachment: &Attachment) -> String {
+fn attachment_line(attachment: &Attachment) -> String {
     match attachment {
         Attachment::Image { bytes, mime_type } => format!("[{mime_type}, {} bytes]", bytes.len()),
         Attachment::Audio { bytes, mime_type } => format!("[{mime_type}, {} bytes]", bytes.len()),
@@ -193,7 +193,7 @@ fn about(attachment: &Attachment) -> String {
 }
 
 /// Errors differ by pack; these members they have in common.
-fn tell(error: &Value, message: Option<&Value>) {
+fn print_error(error: &Value, message: Option<&Value>) {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let message = text(message).unwrap_or_default();
     let problems = problem_lines(error);
@@ -203,11 +203,11 @@ fn tell(error: &Value, message: Option<&Value>) {
         _ => &message,
     };
     let code = text(error.get("code")).map(|code| format!("{code}: ")).unwrap_or_default();
-    say(format_args!("{BAD}error:{BAD:#} {FAINT}{code}{FAINT:#}{headline}"));
-    problems.iter().for_each(say);
+    notice(format_args!("{BAD}error:{BAD:#} {FAINT}{code}{FAINT:#}{headline}"));
+    problems.iter().for_each(notice);
     let hint = text(error.get("hint").or_else(|| error.get("actionableHint")));
     if let Some(hint) = hint.filter(|hint| !message.contains(hint)) {
-        say(format_args!("{FAINT}hint:{FAINT:#} {hint}"));
+        notice(format_args!("{FAINT}hint:{FAINT:#} {hint}"));
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::{Session, call};
 use crate::cli::{Cgt, CgtExplain, CgtFx, CgtImport, CgtOptions, CgtReport, CgtRounding, CgtSplit};
 use crate::failure::Failure;
-use crate::out::{FAINT, Out, say};
+use crate::out::{FAINT, Out, notice};
 
 /// Runs it. Status 1 when a tool says no, 2 when the command line makes no sense.
 pub(super) fn run(command: &Cgt, session: &Session) -> Result<ExitCode, Failure> {
@@ -79,7 +79,7 @@ fn print_documents(
             }
         })?;
         write_new(path, &bytes)?;
-        say(format_args!("{FAINT}wrote {}{FAINT:#}", path.display()));
+        notice(format_args!("{FAINT}wrote {}{FAINT:#}", path.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -126,7 +126,7 @@ fn run_import(import: &CgtImport, session: &Session) -> Result<ExitCode, Failure
                     let notes = reply.get(list).and_then(Value::as_array).into_iter().flatten();
                     notes
                         .filter_map(Value::as_str)
-                        .for_each(|note| say(format_args!("{list}: {note}")));
+                        .for_each(|note| notice(format_args!("{list}: {note}")));
                 }
                 break;
             }

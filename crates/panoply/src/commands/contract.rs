@@ -6,10 +6,10 @@ use panoply_contract::compliance::{self, Line, Matrix};
 use panoply_contract::table::width;
 
 use super::{LogReader, Session, block_on, start_log};
+use crate::app::App;
 use crate::cli::Contract;
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out};
-use crate::world::House;
 
 /// Runs it.
 pub(super) fn run(contract: &Contract, session: &Session) -> Result<ExitCode, Failure> {
@@ -17,8 +17,8 @@ pub(super) fn run(contract: &Contract, session: &Session) -> Result<ExitCode, Fa
     let config = session.config()?;
     let _log = start_log(&config, LogReader::Person)?;
     // In memory: trying every example must not fill the log of real calls.
-    let house = House::in_memory(&config)?;
-    let matrix = block_on(compliance::check(&house.kernel))?;
+    let app = App::in_memory(&config)?;
+    let matrix = block_on(compliance::check(&app.kernel))?;
     let mut out = Out::new();
     if *json {
         out.json(&matrix)?;

@@ -13,18 +13,18 @@ use serde_json::{Value, json};
 
 use super::parameters::{self, Parameter};
 use super::{Session, block_on};
+use crate::app::App;
 use crate::cli::Describe;
 use crate::failure::Failure;
 use crate::out::{BOLD, FAINT, Out};
-use crate::world::House;
 
 /// Runs it.
 pub(super) fn run(describe: &Describe, session: &Session) -> Result<ExitCode, Failure> {
-    let house = House::in_memory(&session.config()?)?;
-    let entry = find(&house.kernel, &describe.tool)?;
+    let app = App::in_memory(&session.config()?)?;
+    let entry = find(&app.kernel, &describe.tool)?;
     let mut out = Out::new();
     if describe.json {
-        out.json(&as_agents_see_it(&house.kernel, entry.spec.name)?)?;
+        out.json(&as_agents_see_it(&app.kernel, entry.spec.name)?)?;
     } else {
         print(entry, &mut out)?;
     }

@@ -8,17 +8,17 @@ use panoply_contract::spec::{Expect, Listing};
 
 use super::describe::{facts, nature};
 use super::parameters;
+use crate::app::App;
 use crate::cli::Docs;
 use crate::config::Config;
 use crate::env_vars::Environment;
 use crate::failure::Failure;
-use crate::out::{Out, say};
-use crate::world::House;
+use crate::out::{Out, notice};
 
 /// Runs it. The document is of the program, so neither settings nor environment change it.
 pub(super) fn run(docs: &Docs) -> Result<ExitCode, Failure> {
     let config = Config::load(&Environment::default(), None)?;
-    let document = document(House::in_memory(&config)?.kernel.registry());
+    let document = document(App::in_memory(&config)?.kernel.registry());
     if !docs.check {
         let mut out = Out::new();
         out.write(document)?;
@@ -30,7 +30,7 @@ pub(super) fn run(docs: &Docs) -> Result<ExitCode, Failure> {
             .hint("run it in the repository's root, or name the file with --file")
     })?;
     if there == document {
-        say(format_args!("`{}` is what this program prints.", docs.file.display()));
+        notice(format_args!("`{}` is what this program prints.", docs.file.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let differs = there.lines().zip(document.lines()).position(|(there, now)| there != now);

@@ -16,13 +16,12 @@ use serde_json::json;
 use super::Session;
 use super::setup::clients::{ClientFile, WITH_FILE};
 use super::setup::existing_entry;
+use crate::app::App;
 use crate::checkpoints::CheckpointState;
 use crate::cli::Doctor;
 use crate::config::{Config, FILE};
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN};
-use crate::packs;
-use crate::world::House;
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
@@ -89,7 +88,7 @@ fn examine(session: &Session, depth: CheckDepth) -> Vec<Finding> {
         Some(folder) => findings.push(home(folder)),
         None => findings.push(Finding::ill(
             "home",
-            "this system does not say where a user's data go",
+            "the platform has no data folder",
             "set PANOPLY_HOME to a folder",
         )),
     }
@@ -213,18 +212,14 @@ fn settings(config: &Result<Config, Failure>, file: Option<&Path>) -> Finding {
 fn pack_findings(config: Option<&Config>) -> Vec<Finding> {
     let Some(config) = config else { return Vec::new() };
     let mut findings = Vec::new();
-    match House::in_memory(config) {
-        Ok(house) => {
-            let registry = house.kernel.registry();
+    match App::in_memory(config) {
+        Ok(app) => {
+            let registry = app.kernel.registry();
             for pack in registry.packs() {
                 let tools =
                     registry.get_all().iter().filter(|entry| entry.pack == pack.info.name).count();
                 let says = format!("{}, {tools} tools", pack.info.title);
-                let about = format!("pack {}", pack.info.name);
-                findings.push(match tools {
-                    0 => Finding::note(about, says, "wait for it: this build knows its name only"),
-                    _ => Finding::well(about, says),
-                });
+                findings.push(Finding::well(format!("pack {}", pack.info.name), says));
             }
         }
         Err(failure) => findings.push(Finding::ill(
@@ -232,11 +227,6 @@ fn pack_findings(config: Option<&Config>) -> Vec<Finding> {
             failure.message(),
             failure.what_to_do().unwrap_or("report it"),
         )),
-    }
-    let coming: Vec<&str> =
-        packs::ALL.iter().filter(|known| known.make.is_none()).map(|known| known.name).collect();
-    if !coming.is_empty() {
-        findings.push(Finding::well("packs to come", coming.join(", ")));
     }
     findings
 }

@@ -19,17 +19,17 @@ use panoply_mcp::transport::http::{HttpError, HttpLimits, HttpOptions, HttpServe
 use panoply_store::Home;
 use tokio_util::sync::CancellationToken;
 
-use super::backtest::over_http::{self, Desk};
+use super::backtest::http_routes::{self, RunWriter};
 use super::keys::{self, StoredKeys};
 use super::setup::clients::http_configuration;
 use super::{LogReader, Session, start_log};
+use crate::app::{App, Storage};
 use crate::cli::Http;
 use crate::config::{Config, Limits, OAuth};
 use crate::failure::Failure;
 use crate::issuer::JwksUrl;
-use crate::out::{BOLD, FAINT, WARN, say};
+use crate::out::{BOLD, FAINT, WARN, notice};
 use crate::packs;
-use crate::world::{House, Storage};
 
 /// Runs it.
 pub(super) fn run(http: Http, session: &Session) -> Result<ExitCode, Failure> {
@@ -47,29 +47,29 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
     let shutdown = Shutdown::default();
     shutdown.on_request(signals, config.lame_duck);
     raise_descriptor_limit();
-    let mut house = House::open(config)?;
-    house.keep_audit(config);
-    let door = Arc::new(Door::of(config, &house)?);
-    if door.is_shut() && !config.listen.ip().is_loopback() {
+    let mut app = App::open(config)?;
+    app.start_audit_maintenance(config);
+    let admission = Arc::new(HttpAdmission::of(config, &app)?);
+    if admission.is_locked_out() && !config.listen.ip().is_loopback() {
         return Err(Failure::usage(format!(
             "refusing to listen on `{}`: every key is revoked, expired or gone, so nobody could come in",
             config.listen
         ))
         .hint("make a key with `panoply keys create NAME`"));
     }
-    let options = options(config, &house, &door, &shutdown)?;
-    let server = McpServer::new(Arc::clone(&house.kernel), "panoply")
+    let options = options(config, &app, &admission, &shutdown)?;
+    let server = McpServer::new(Arc::clone(&app.kernel), "panoply")
         .bind_http(options, shutdown.stop)
         .await
         .map_err(refused)?;
-    say(welcome(&server, &house, !door.is_open()));
-    if door.is_shut() {
-        say(format_args!(
+    notice(startup_message(&server, &app, !admission.is_open()));
+    if admission.is_locked_out() {
+        notice(format_args!(
             "{WARN}every key is revoked, expired or gone: nobody can come in; make one with `panoply keys create NAME`{WARN:#}"
         ));
     }
     server.serve().await;
-    house.close();
+    app.close();
     Ok(ExitCode::SUCCESS)
 }
 
@@ -84,9 +84,9 @@ fn raise_descriptor_limit() {
 }
 
 /// Who may come in: everybody on this machine until the first key is made, then who has a key or
-/// a token. A key that was revoked, has expired or was deleted with its file still keeps the door
-/// shut: a server that asked for keys must not open to everybody because the last one is gone.
-struct Door {
+/// a token. A key that was revoked, has expired or was deleted with its file still keeps the admission
+/// unavailable: a server that asked for keys must not open to everybody because the last one is gone.
+struct HttpAdmission {
     keys: Arc<StoredKeys>,
     usable_keys: usize,
     credentials: Credentials,
@@ -94,9 +94,9 @@ struct Door {
     closed: AtomicBool,
 }
 
-impl Door {
-    fn of(config: &Config, house: &House) -> Result<Self, Failure> {
-        let clock = Arc::clone(house.kernel.clock());
+impl HttpAdmission {
+    fn of(config: &Config, app: &App) -> Result<Self, Failure> {
+        let clock = Arc::clone(app.kernel.clock());
         let keys = Arc::new(StoredKeys::new(config));
         let records = keys.list().map_err(|error| Failure::work(error.chain()))?;
         if !records.is_empty() && !keys.are_required() {
@@ -104,7 +104,7 @@ impl Door {
             keys::require_keys(config)?;
         }
         let now = clock.now();
-        let tokens = config.oauth.as_ref().map(|oauth| Arc::new(verifier(oauth, &house.kernel)));
+        let tokens = config.oauth.as_ref().map(|oauth| Arc::new(verifier(oauth, &app.kernel)));
         let closed = !records.is_empty() || tokens.is_some();
         Ok(Self {
             usable_keys: records.iter().filter(|key| key.works_at(now)).count(),
@@ -119,12 +119,12 @@ impl Door {
     }
 
     /// Whether nobody can come in until a key is made.
-    fn is_shut(&self) -> bool {
+    fn is_locked_out(&self) -> bool {
         !self.is_open() && self.usable_keys == 0 && self.credentials.tokens.is_none()
     }
 }
 
-impl Admission for Door {
+impl Admission for HttpAdmission {
     fn admit<'a>(
         &'a self,
         credential: Credential<'a>,
@@ -160,14 +160,14 @@ fn verifier(oauth: &OAuth, kernel: &Kernel) -> TokenVerifier {
 
 fn options(
     config: &Config,
-    house: &House,
-    door: &Arc<Door>,
+    app: &App,
+    admission: &Arc<HttpAdmission>,
     shutdown: &Shutdown,
 ) -> Result<HttpOptions, Failure> {
-    let kernel = &house.kernel;
-    let health = Arc::clone(&house.health);
+    let kernel = &app.kernel;
+    let health = Arc::clone(&app.health);
     let measured = Arc::clone(kernel);
-    let mut options = HttpOptions::new(config.listen, Arc::clone(door) as Arc<dyn Admission>);
+    let mut options = HttpOptions::new(config.listen, Arc::clone(admission) as Arc<dyn Admission>);
     options.admin = config.admin_addr;
     options.allowed_hosts.clone_from(&config.allowed_hosts);
     options.allowed_origins.clone_from(&config.allowed_origins);
@@ -184,8 +184,8 @@ fn options(
         options.streaming = routes.streaming;
         options.public = routes.public;
     }
-    if let Some(desk) = desk(config, house, &shutdown.stop)? {
-        let routes = over_http::routes(desk);
+    if let Some(writer) = run_writer(config, app, &shutdown.stop)? {
+        let routes = http_routes::routes(writer);
         options.protected = options.protected.merge(routes.whole);
         options.streaming = options.streaming.merge(routes.streaming);
     }
@@ -206,8 +206,12 @@ fn limits(chosen: &Limits) -> HttpLimits {
 }
 
 /// Where engines hand in runs, when the pack is served.
-fn desk(config: &Config, house: &House, stop: &CancellationToken) -> Result<Option<Desk>, Failure> {
-    let kernel = &house.kernel;
+fn run_writer(
+    config: &Config,
+    app: &App,
+    stop: &CancellationToken,
+) -> Result<Option<RunWriter>, Failure> {
+    let kernel = &app.kernel;
     if !kernel.registry().packs().iter().any(|pack| pack.info.name == "backtest") {
         return Ok(None);
     }
@@ -215,15 +219,15 @@ fn desk(config: &Config, house: &House, stop: &CancellationToken) -> Result<Opti
     let catalog = folder.map(|folder| Home::at(folder).packs().join("backtest.db"));
     let opened = catalog.map(|catalog| packs::backtest_store(&catalog));
     // The pack says what is wrong with the runs; engines hear it too.
-    let shut = matches!(opened, Some(Err(_)))
+    let unavailable = matches!(opened, Some(Err(_)))
         .then_some("the runs of this server cannot be opened; see `/readyz`");
     let store: Arc<dyn panoply_backtest::store::Store> = match opened {
         Some(Ok(store)) => Arc::new(store),
         _ => Arc::new(panoply_backtest::store::memory::MemoryStore::default()),
     };
-    Ok(Some(Desk {
+    Ok(Some(RunWriter {
         store,
-        shut,
+        unavailable,
         kernel: Arc::clone(kernel),
         stop: stop.clone(),
         writing: Arc::default(),
@@ -249,8 +253,8 @@ fn refused(error: HttpError) -> Failure {
 }
 
 /// What the person who started the server needs to know.
-fn welcome(server: &HttpServer, house: &House, key_needed: bool) -> String {
-    let (kernel, address) = (&house.kernel, server.address());
+fn startup_message(server: &HttpServer, app: &App, key_needed: bool) -> String {
+    let (kernel, address) = (&app.kernel, server.address());
     let url = format!("http://{address}/mcp");
     let listed = kernel.listed(&Scope::All, &Caller::local_owner()).len();
     let packs: Vec<&str> = kernel.registry().packs().iter().map(|pack| pack.info.name).collect();
@@ -276,7 +280,7 @@ fn welcome(server: &HttpServer, house: &House, key_needed: bool) -> String {
             "\n{WARN}A key or token is needed:{WARN:#} see `panoply keys list`.\n"
         ));
     }
-    if let Storage::Memory(why) | Storage::Waiting(why) = &house.storage {
+    if let Storage::Memory(why) | Storage::Waiting(why) = &app.storage {
         text.push_str(&format!(
             "\n{WARN}Nothing can be kept{WARN:#} ({why}): calls are recorded in memory only, and nothing can be changed.\n"
         ));

@@ -17,7 +17,7 @@ use super::Session;
 use crate::cli::{KeyProfile, Keys};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::out::{BOLD, FAINT, Out, say};
+use crate::out::{BOLD, FAINT, Out, notice};
 
 /// Runs it.
 pub(super) fn run(keys: &Keys, session: &Session) -> Result<ExitCode, Failure> {
@@ -53,7 +53,7 @@ fn create(store: &ApiKeys, new: NewKey, now: Timestamp, json: bool) -> Result<Ex
         out.json(&record)?;
     } else {
         // The key alone goes to standard output, so that a script can take it.
-        say(format_args!(
+        notice(format_args!(
             "Key {BOLD}{}{BOLD:#} ({}) for `{}`. It is shown this once; send it as `Authorization: Bearer KEY`.",
             created.record.id,
             created.record.profile.as_str(),

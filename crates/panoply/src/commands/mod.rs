@@ -30,11 +30,11 @@ use std::process::ExitCode;
 use panoply_mcp::lifecycle::Signals;
 use panoply_mcp::observe::{self, LogGuard, LogSettings};
 
+use crate::app;
 use crate::cli::Command;
 use crate::config::{Config, Home, LogFormat};
 use crate::env_vars::Environment;
 use crate::failure::Failure;
-use crate::world;
 
 /// What every command starts from.
 #[derive(Clone, Debug, Default)]
@@ -80,6 +80,11 @@ impl Session {
     fn home(&self) -> Home {
         Home::find(&self.environment, self.home.as_deref())
     }
+
+    /// The home as a store, or a usage error where the platform has no data folder.
+    fn required_home(&self) -> Result<panoply_store::Home, Failure> {
+        self.home().required()
+    }
 }
 
 /// Who reads the log of a command.
@@ -104,7 +109,7 @@ fn start_log(config: &Config, reader: LogReader) -> Result<LogGuard, Failure> {
             LogFormat::Text => observe::LogFormat::Text,
         },
         filter: config.log.clone().unwrap_or_else(|| filter.to_owned()),
-        clock: world::clock(),
+        clock: app::clock(),
     };
     observe::start(settings).map_err(|error| {
         Failure::usage(error.to_string()).hint("set it to error, warn, info or debug")

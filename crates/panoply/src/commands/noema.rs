@@ -1,7 +1,6 @@
 //! `panoply noema`: replays histories of reviews, and takes collections in and out.
 
 use std::fs;
-use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -16,17 +15,18 @@ use panoply_noema::text_notes::{self, TextFormat};
 use serde_json::json;
 
 use super::{Session, call};
+use crate::app;
 use crate::cli::{Noema, NoemaExport, NoemaImport, NoemaReplay};
 use crate::failure::Failure;
 use crate::out::Out;
-use crate::world;
+use crate::progress_bar::ProgressBar;
 
 /// Runs it.
 pub(super) fn run(noema: &Noema, session: &Session) -> Result<ExitCode, Failure> {
     match noema {
         Noema::Replay(arguments) => play(arguments)?,
         Noema::Import(arguments) => return import(arguments, session),
-        Noema::Export(arguments) => put_out(arguments, session)?,
+        Noema::Export(arguments) => export(arguments, session)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -77,7 +77,7 @@ fn import(arguments: &NoemaImport, session: &Session) -> Result<ExitCode, Failur
             ("import-cards", json!({"path": path, "format": format, "deckName": deck}))
         }
     };
-    // Who names a file on the command line allows it.
+    // Naming a file on the command line grants access to it.
     let mut config = session.config()?;
     let folder = file.parent().unwrap_or(&file).to_string_lossy().into_owned();
     let settings = config.pack_settings.entry("noema".to_owned()).or_default();
@@ -90,13 +90,13 @@ fn import(arguments: &NoemaImport, session: &Session) -> Result<ExitCode, Failur
     call::show(&call::answer_with(&config, tool, input)?, false, false)
 }
 
-fn put_out(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {
+fn export(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {
     let store = open(session)?;
     let store: &dyn Store = &store;
-    let now = world::clock().now().as_microsecond();
+    let now = app::clock().now().as_microsecond();
     let deck = arguments.deck.as_deref().map(DeckName::parse).transpose();
     let deck = deck.map_err(|error| Failure::usage(error.to_string()))?;
-    let mut bar = Bar { shown: io::stderr().is_terminal() };
+    let mut bar = ProgressBar::new("exporting");
     let (bytes, notes) = store
         .read(|reader| {
             let id = match &deck {
@@ -111,7 +111,10 @@ fn put_out(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {
             match text_format(&arguments.file) {
                 None => {
                     let (bytes, exported) =
-                        anki::export(reader, &decks, now, &mut |done, all| bar.show(done, all))?;
+                        anki::export(records, &decks, now, &mut |done, all| {
+                            bar.show(done as u64, all as u64);
+                            Ok(())
+                        })?;
                     Ok((bytes, exported.notes))
                 }
                 Some(format) => {
@@ -142,10 +145,7 @@ fn text_format(file: &Path) -> Option<TextFormat> {
 }
 
 fn open(session: &Session) -> Result<SqliteStore, Failure> {
-    let folder = session.home().folder.ok_or_else(|| {
-        Failure::work("this system does not say where a user's data go").hint("set PANOPLY_HOME")
-    })?;
-    SqliteStore::open(&panoply_store::Home::at(folder).pack("noema"))
+    SqliteStore::open(&session.required_home()?.pack("noema"))
         .map_err(|error| Failure::work(error.to_string()).hint("run `panoply doctor`"))
 }
 
@@ -156,57 +156,4 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
 
 fn failed(problem: NoemaError) -> Failure {
     Failure::work(problem.to_string())
-}
-
-/// A line on standard error that is written over itself, where a person sees it.
-struct Bar {
-    shown: bool,
-}
-
-impl Bar {
-    fn show(&mut self, done: usize, all: usize) -> Result<(), NoemaError> {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r{}", bar(done, all));
-        }
-        Ok(())
-    }
-
-    fn clear(&self) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-        }
-    }
-}
-
-/// `[####······]  40 %  4,000 of 10,000 rows`, as wide at its beginning as at its end.
-fn bar(done: usize, all: usize) -> String {
-    const WIDTH: usize = 30;
-    let done = done.min(all);
-    let full = (done * WIDTH).checked_div(all).unwrap_or(WIDTH);
-    let percent = (done * 100).checked_div(all).unwrap_or(100);
-    let (there, left) = ("#".repeat(full), "\u{b7}".repeat(WIDTH - full));
-    let width = all.to_string().len();
-    format!("[{there}{left}] {percent:3} %  {done:>width$} of {all} rows")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bar_fills_and_keeps_its_width() {
-        let bars = [(0, 1000), (400, 1000), (1000, 1000), (2000, 1000), (0, 0)]
-            .map(|(done, all)| bar(done, all));
-        assert!(bars[0].contains("  0 %") && !bars[0].contains('#'), "{}", bars[0]);
-        assert!(
-            bars[1].starts_with("[############\u{b7}") && bars[1].contains(" 40 %"),
-            "{}",
-            bars[1]
-        );
-        assert!(bars[2].contains("100 %") && !bars[2].contains('\u{b7}'), "{}", bars[2]);
-        assert_eq!(bars[3], bars[2], "more than all is all");
-        assert!(bars[4].contains("100 %"), "nothing to do is done");
-        let widths: Vec<usize> = bars[..3].iter().map(|bar| bar.chars().count()).collect();
-        assert!(widths.iter().all(|width| *width == widths[0]), "{bars:?}");
-    }
 }

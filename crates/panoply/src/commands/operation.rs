@@ -9,8 +9,8 @@ use panoply_contract::operation::OperationSpec;
 use serde_json::{Value, json};
 
 use super::{LogReader, Session, start_log};
+use crate::app::App;
 use crate::failure::Failure;
-use crate::world::House;
 
 /// Does `work` as the operation `spec`. It gives what it did, for the audit log and for the caller.
 pub(super) fn run<T>(
@@ -22,19 +22,19 @@ pub(super) fn run<T>(
     let mut config = session.config()?;
     config.packs = vec![spec.pack.to_owned()];
     let _log = start_log(&config, LogReader::Person)?;
-    let house = House::open(&config)?;
+    let app = App::open(&config)?;
     let trace = TraceId::new(uuid::Uuid::new_v4());
-    let mut cx = CallContext::local(std::sync::Arc::clone(house.kernel.clock()), trace);
+    let mut cx = CallContext::local(std::sync::Arc::clone(app.kernel.clock()), trace);
     cx.agent_id = "panoply-cli".to_owned();
     cx.agent_version = env!("CARGO_PKG_VERSION").to_owned();
-    let operation = house.kernel.begin(spec, &cx, input).map_err(refused)?;
+    let operation = app.kernel.begin(spec, &cx, input).map_err(refused)?;
     let done = work();
     let (output, code) = match &done {
         Ok((_, output)) => (output.clone(), None),
         Err(failure) => (json!({"error": failure.message()}), Some("COMMAND_FAILED")),
     };
     let recorded = operation.finish_blocking(&output, code).map_err(refused);
-    house.close();
+    app.close();
     let (done, _) = done?;
     recorded.map(|()| done)
 }

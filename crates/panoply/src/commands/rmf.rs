@@ -16,11 +16,12 @@ use panoply_rmf::{chart, pack_data};
 use serde_json::{Value, json};
 
 use super::{Session, operation};
+use crate::app;
 use crate::cli::{Rmf, RmfChart, RmfPackData, RmfSync};
 use crate::failure::Failure;
 use crate::out::Out;
 use crate::picture;
-use crate::world;
+use crate::progress_bar::ProgressBar;
 
 /// Runs it.
 pub(super) fn run(rmf: &Rmf, session: &Session) -> Result<ExitCode, Failure> {
@@ -58,20 +59,19 @@ fn sync_figures(arguments: &RmfSync, session: &Session) -> Result<Value, Failure
     })?;
     let folder = folder(session)?;
     let place = folder.join(FIGURES);
-    let catalog = store(Some(place.clone()))?.catalog();
-    let now = world::clock().now();
-    let request = SyncRequest {
-        catalog: &catalog,
+    let book = shelf(Some(place.clone()))?.book();
+    let now = app::clock().now();
+    let order = Order {
+        book: &book,
         today: now.to_zoned(TimeZone::fixed(Offset::constant(7))).date(),
         since: arguments.since,
         now: &now.to_string(),
     };
     let mut http = HttpClient::new(arguments.base_url.as_deref().unwrap_or(BASE_URL), key);
     let mut journal = JournalFolder::at(folder.join(JOURNAL));
-    let mut bar = Bar { shown: io::stderr().is_terminal() };
-    let synced =
-        sync::sync(&request, &mut http, &SystemTimer(world::clock()), &mut journal, &mut bar);
-    bar.clear();
+    let mut bar = SyncProgress(ProgressBar::new(""));
+    let synced = sync::sync(&order, &mut http, &LivePace(app::clock()), &mut journal, &mut bar);
+    bar.0.clear();
     let synced = synced.map_err(|error| Failure::work(error.to_string()))?;
     replace_dataset(&place, &synced.dataset).map_err(|error| unwritten(&place, &error))?;
     // The figures are in place; a journal that stays is thrown away by the next sync.
@@ -138,10 +138,7 @@ const FIGURES: &str = "rmf.tsv";
 const JOURNAL: &str = "rmf-sync";
 
 fn folder(session: &Session) -> Result<PathBuf, Failure> {
-    let home = session.home().folder.ok_or_else(|| {
-        Failure::work("this system does not say where a user's data go").hint("set PANOPLY_HOME")
-    })?;
-    Ok(panoply_store::Home::at(&home).packs())
+    Ok(session.required_home()?.packs())
 }
 
 fn store(file: Option<PathBuf>) -> Result<FundStore, Failure> {
@@ -163,27 +160,10 @@ pub(crate) fn date(text: &str) -> Result<Date, String> {
     text.parse().map_err(|_| "expected a date such as 2025-11-01".to_owned())
 }
 
-/// A bar on standard error, where a person looks at it.
-struct Bar {
-    shown: bool,
-}
+struct SyncProgress(ProgressBar);
 
-impl Bar {
-    const WIDTH: usize = 30;
-
-    fn clear(&self) {
-        if self.shown {
-            let _ = write!(anstream::stderr(), "\r\x1b[K");
-        }
-    }
-}
-
-impl Progress for Bar {
+impl Progress for SyncProgress {
     fn step(&mut self, done: usize, total: usize, what: &str) {
-        if self.shown {
-            let full = done * Self::WIDTH / total.max(1);
-            let bar = format!("{}{}", "█".repeat(full), "░".repeat(Self::WIDTH - full));
-            let _ = write!(anstream::stderr(), "\r\x1b[K{bar} {done}/{total} {what}");
-        }
+        self.0.show_as(&format!("{done}/{total} {what}"), done as u64, total as u64);
     }
 }

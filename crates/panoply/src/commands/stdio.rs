@@ -10,11 +10,11 @@ use panoply_mcp::lifecycle::{self, Parent};
 use tokio_util::sync::CancellationToken;
 
 use super::{LogReader, Session, start_log};
+use crate::app::App;
 use crate::cli::Stdio;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::out::say;
-use crate::world::House;
+use crate::out::notice;
 
 /// Runs it.
 pub(super) fn run(stdio: &Stdio, session: &Session) -> Result<ExitCode, Failure> {
@@ -36,19 +36,19 @@ pub(crate) fn serve_one(
 fn serve(name: &'static str, config: &Config, profile: Profile) -> Result<ExitCode, Failure> {
     let _log = start_log(config, LogReader::Operator)?;
     if std::io::stdin().is_terminal() {
-        say(
+        notice(
             "This is a server for a client that starts it: it waits for JSON-RPC on standard input.",
         );
-        say("Connect a client with `panoply setup`, or try `panoply call`. Ctrl-C ends it.");
+        notice("Connect a client with `panoply setup`, or try `panoply call`. Ctrl-C ends it.");
     }
     let stop = CancellationToken::new();
     super::serve(async |signals| {
         lifecycle::stop_on_request(signals, stop.clone(), Parent::Watched);
-        let mut house = House::open(config)?;
-        house.keep_audit(config);
-        let server = McpServer::new(house.kernel.clone(), name);
+        let mut app = App::open(config)?;
+        app.start_audit_maintenance(config);
+        let server = McpServer::new(app.kernel.clone(), name);
         server.with_local_caller(Caller::local(profile)).serve_stdio(stop).await;
-        house.close();
+        app.close();
         Ok(ExitCode::SUCCESS)
     })?
 }

@@ -9,10 +9,10 @@ use panoply_contract::table::Table;
 use serde_json::{Value, json};
 
 use super::Session;
+use crate::app::App;
 use crate::cli::Tools;
 use crate::failure::Failure;
 use crate::out::{FAINT, Out};
-use crate::world::House;
 
 /// Runs it.
 pub(super) fn run(tools: &Tools, session: &Session) -> Result<ExitCode, Failure> {
@@ -23,8 +23,8 @@ pub(super) fn run(tools: &Tools, session: &Session) -> Result<ExitCode, Failure>
         let named = tools.packs.iter().filter(|pack| *pack != kernel_tools::PACK);
         config.packs = named.cloned().collect();
     }
-    let house = House::in_memory(&config)?;
-    let registry = house.kernel.registry();
+    let app = App::in_memory(&config)?;
+    let registry = app.kernel.registry();
     // Asked for a pack, its own tools are meant, not those that every server has.
     let wanted = |pack: &str| !chosen || tools.packs.iter().any(|name| name == pack);
     let entries: Vec<&ToolEntry> =

@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{LogReader, Session, block_on, call, start_log};
+use crate::app::App;
 use crate::cli::{Ttm, TtmAsk, TtmSearch};
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out};
-use crate::world::House;
 
 /// Runs it. Status 1 when something does not answer as it should.
 pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure> {
@@ -122,10 +122,7 @@ fn shelf(session: &Session) -> Result<SqliteUserStore, Failure> {
 
 /// A file of the pack.
 fn file(session: &Session, name: &str) -> Result<PathBuf, Failure> {
-    let folder = session.home().folder.ok_or_else(|| {
-        Failure::work("this system does not say where a user's data go").hint("set PANOPLY_HOME")
-    })?;
-    Ok(panoply_store::Home::at(folder).pack(name))
+    Ok(session.required_home()?.pack(name))
 }
 
 /// One thing that must work.
@@ -170,13 +167,13 @@ fn checks() -> [Check; 4] {
 fn doctor(as_json: bool, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?;
     let _log = start_log(&config, LogReader::Person)?;
-    let house = House::open(&config)?;
+    let app = App::open(&config)?;
     let mut lines = Vec::new();
     for check in checks() {
         let (pointer, needed) = check.needs;
-        let cx = CallContext::local(Arc::clone(house.kernel.clock()), TraceId::new(Uuid::new_v4()));
+        let cx = CallContext::local(Arc::clone(app.kernel.clock()), TraceId::new(Uuid::new_v4()));
         let request = Request { tool: check.tool, input: check.input, scope: &Scope::All };
-        let (found, audited) = match block_on(pipeline::call(&house.kernel, request, cx))? {
+        let (found, audited) = match block_on(pipeline::call(&app.kernel, request, cx))? {
             Envelope::Result { structured: Some(reply), is_error: false, .. } => {
                 let reply = reply.value();
                 let list = reply.pointer(pointer).and_then(Value::as_array);
@@ -187,7 +184,7 @@ fn doctor(as_json: bool, session: &Session) -> Result<ExitCode, Failure> {
         };
         lines.push((check.shows, check.tool, found, needed, found >= needed && audited));
     }
-    house.close();
+    app.close();
     let papers = shelf(session)?.papers().map_err(|error| Failure::work(error.to_string()))?.len();
     let well = lines.iter().all(|line| line.4);
     let mut out = Out::new();

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use panoply::app::App;
 use panoply::config::Config;
 use panoply::env_vars::Environment;
-use panoply::world::House;
 use panoply_contract::kernel::Kernel;
 use panoply_contract::spec::Expect;
 use panoply_mcp::McpServer;
@@ -93,9 +93,9 @@ impl Carrier {
     /// Calls every sample on a server of its own, so that all of them find the same data.
     fn results(self) -> BTreeMap<&'static str, Value> {
         let config = Config::load(&Environment::default(), None).unwrap();
-        let house = House::in_memory(&config).unwrap();
-        let server = McpServer::new(house.kernel.clone(), "panoply");
-        let samples = samples(&house.kernel);
+        let app = App::in_memory(&config).unwrap();
+        let server = McpServer::new(app.kernel.clone(), "panoply");
+        let samples = samples(&app.kernel);
         let runtime = Runtime::new().unwrap();
         let messages = match self {
             Self::Lines | Self::LinesWithProgress | Self::LinesModern => {
@@ -212,7 +212,7 @@ fn without_times(value: &mut Value) {
 fn a_tool_with_a_page_gives_the_same_result_over_every_carrier() {
     let expected = CARRIERS[0].results();
     let config = Config::load(&Environment::default(), None).unwrap();
-    let kernel = House::in_memory(&config).unwrap().kernel;
+    let kernel = App::in_memory(&config).unwrap().kernel;
     for Sample { tool, page, .. } in samples(&kernel) {
         let meta = &expected[tool]["_meta"];
         assert_eq!(meta["ui"]["resourceUri"], page, "{tool}");

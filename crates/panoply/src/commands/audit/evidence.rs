@@ -161,7 +161,7 @@ pub(super) fn checkpoint(
     to: Option<&str>,
     json: bool,
 ) -> Result<ExitCode, Failure> {
-    let home = home(config)?;
+    let home = config.home.required()?;
     required_log(config)?;
     let sink = match (to, &config.audit.checkpoint_to) {
         // A path that a person types is relative to where they are.
@@ -193,7 +193,7 @@ pub(super) fn checkpoint(
 
 /// Runs `panoply audit public-key`.
 pub(super) fn public_key(config: &Config) -> Result<ExitCode, Failure> {
-    let key = signing_key(config, &home(config)?)?;
+    let key = signing_key(config, &config.home.required()?)?;
     let mut out = Out::new();
     out.line(key.public())?;
     out.finish()?;
@@ -204,13 +204,6 @@ fn signing_key(config: &Config, home: &Home) -> Result<audit_log::SigningKey, Fa
     checkpoints::signing_key(home, &config.audit).map_err(|error| {
         Failure::work(format!("the signing key cannot be used: {error}"))
             .hint("see `signing_key` in `[audit]` of the settings, or restore the key")
-    })
-}
-
-fn home(config: &Config) -> Result<Home, Failure> {
-    config.home.folder.as_ref().map(Home::at).ok_or_else(|| {
-        Failure::usage("this system does not say where a user's data go")
-            .hint("set PANOPLY_HOME to a folder")
     })
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::required_log;
 use crate::config::{Config, Span};
 use crate::failure::Failure;
-use crate::out::{BOLD, FAINT, Out, say};
+use crate::out::{BOLD, FAINT, Out, notice};
 
 /// Runs `panoply audit seal`.
 pub(super) fn seal(
@@ -60,7 +60,7 @@ pub(super) fn export(config: &Config) -> Result<ExitCode, Failure> {
         }
         (Ok(pruned), Ok(())) => {
             for segment in pruned {
-                say(format_args!("rows {} to {} were pruned", segment.first, segment.last));
+                notice(format_args!("rows {} to {} were pruned", segment.first, segment.last));
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -15,12 +15,12 @@ use panoply_backtest::timestamp::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{failed, tell, unread};
-use crate::bar::Bar;
+use super::{failed, print_run, unread};
+use crate::app;
 use crate::cli::{BacktestFormat, BacktestImport};
 use crate::failure::Failure;
-use crate::out::{Out, say};
-use crate::world;
+use crate::out::{Out, notice};
+use crate::progress_bar::ProgressBar;
 
 /// Runs it.
 pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<Value, Failure> {
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
         None if own_names => Guid::new(0),
         None => run_of_content(&arguments.files)?,
     };
-    let clock = world::clock();
+    let clock = app::clock();
     let now = i64::try_from(clock.now().as_nanosecond()).unwrap_or(i64::MAX);
     let monotonic = Arc::new(move || clock.monotonic());
     let mut import = Import::new(store, named, header, Timestamp::from_nanos(now), monotonic);
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
         let size = source.metadata().map_or(0, |metadata| metadata.len());
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let symbol = arguments.symbol.as_deref().unwrap_or(&stem);
-        let mut bar = Bar::new("reading");
+        let mut bar = ProgressBar::new("reading");
         let mut progress = |bytes| bar.show(bytes, size);
         let mut watch = ImportControl { progress: &mut progress, stop: &|| false };
         let source = BufReader::with_capacity(1 << 20, source);
@@ -150,20 +150,20 @@ fn opened(file: &Path) -> Result<File, Failure> {
 /// Completes the runs, unless they stay open; says what is in them.
 fn complete(arguments: &BacktestImport, mut import: Import) -> Result<Value, Failure> {
     let acknowledged = import.acknowledge().map_err(failed)?;
-    for (line, reason) in import.unassigned() {
-        say(format_args!("line {line}: {reason}"));
+    for (line, reason) in import.homeless() {
+        notice(format_args!("line {line}: {reason}"));
     }
     if acknowledged.is_empty() {
         return Err(Failure::work("no line gave an event, so there is no run"));
     }
     if arguments.open {
         for (id, events) in &acknowledged {
-            say(format_args!("run {id} is open with {events} events"));
+            notice(format_args!("run {id} is open with {events} events"));
         }
         let runs = acknowledged.iter().map(|(id, events)| json!([id.to_string(), events]));
         return Ok(json!({"open": runs.collect::<Vec<_>>()}));
     }
-    let mut bar = Bar::new("sealing");
+    let mut bar = ProgressBar::new("sealing");
     let sealed =
         import.seal(&mut |done, total| bar.show(done, total), &|| false).map_err(failed)?;
     bar.clear();
@@ -172,7 +172,7 @@ fn complete(arguments: &BacktestImport, mut import: Import) -> Result<Value, Fai
         if arguments.json {
             out.json(&json!({"runId": id.to_string(), "report": report}))?;
         } else {
-            tell(&mut out, *id, report)?;
+            print_run(&mut out, *id, report)?;
         }
     }
     out.finish()?;

@@ -1,8 +1,8 @@
 //! `panoply backtest`: brings event logs in, gives them back, lists, completes and deletes runs.
 
-mod behind;
+pub(super) mod http_routes;
 mod import;
-pub(super) mod over_http;
+mod priority;
 mod report;
 
 use std::fs::File;
@@ -26,11 +26,11 @@ use panoply_store::Home;
 use serde_json::{Value, json};
 
 use super::{Session, operation};
-use crate::bar::Bar;
 use crate::cli::Backtest;
 use crate::failure::Failure;
-use crate::out::{Out, say};
+use crate::out::{Out, notice};
 use crate::packs;
+use crate::progress_bar::ProgressBar;
 
 /// A change of runs by this command.
 const fn change(name: &'static str, permissions: &'static [&'static str]) -> OperationSpec {
@@ -46,7 +46,7 @@ pub(super) fn run(command: &Backtest, session: &Session) -> Result<ExitCode, Fai
     let store = store(session)?;
     match command {
         Backtest::Import(arguments) => {
-            behind::the_others();
+            priority::lower();
             let files: Vec<String> =
                 arguments.files.iter().map(|file| file.display().to_string()).collect();
             operation::run(session, &IMPORT, &json!({"files": files}), || {
@@ -57,7 +57,7 @@ pub(super) fn run(command: &Backtest, session: &Session) -> Result<ExitCode, Fai
         Backtest::Report(arguments) => report::run(arguments, store.as_ref())?,
         Backtest::List { json } => list(store.as_ref(), *json)?,
         Backtest::Seal { run } => {
-            behind::the_others();
+            priority::lower();
             let id = known(run, store.as_ref())?;
             operation::run(session, &SEAL, &json!({"runId": id.to_string()}), || {
                 seal(id, store).map(|report| ((), json!({"report": report})))
@@ -70,7 +70,7 @@ pub(super) fn run(command: &Backtest, session: &Session) -> Result<ExitCode, Fai
                 store.delete(id).map_err(failed)?;
                 Ok(((), json!({"deleted": true})))
             })?;
-            say(format_args!("deleted run {id}"));
+            notice(format_args!("deleted run {id}"));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -83,7 +83,7 @@ fn store(session: &Session) -> Result<Arc<dyn Store>, Failure> {
     Ok(Arc::new(packs::backtest_store(&Home::at(folder).packs().join("backtest.db"))?))
 }
 
-fn tell(out: &mut Out, id: Guid, report: &SealReport) -> Result<(), Failure> {
+fn print_run(out: &mut Out, id: Guid, report: &SealReport) -> Result<(), Failure> {
     out.line(format_args!(
         "run {id}: {} events, {} came twice, {} lines without an event, {} events with errors, {} with warnings",
         report.events, report.repeated, report.rejected, report.errors, report.warnings
@@ -155,11 +155,11 @@ fn list(store: &dyn Store, as_json: bool) -> Result<(), Failure> {
 fn seal(id: Guid, store: Arc<dyn Store>) -> Result<SealReport, Failure> {
     let open =
         OpenRun::open(store, id, RunHeader::default(), Timestamp::from_nanos(0)).map_err(failed)?;
-    let mut bar = Bar::new("sealing");
+    let mut bar = ProgressBar::new("sealing");
     let report = open.seal(&mut |done, total| bar.show(done, total), &|| false).map_err(failed)?;
     bar.clear();
     let mut out = Out::new();
-    tell(&mut out, id, &report)?;
+    print_run(&mut out, id, &report)?;
     out.finish()?;
     Ok(report)
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::super::{Session, call};
 use crate::cli::TtmEval;
 use crate::failure::Failure;
-use crate::out::say;
+use crate::out::notice;
 
 pub(super) fn run(arguments: &TtmEval, session: &Session) -> Result<ExitCode, Failure> {
     let envelope = call::answer(session, "eval_run", input(arguments)?)?;
@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &TtmEval, session: &Session) -> Result<ExitCode, Fa
         (&arguments.report, &envelope)
     {
         write_report(file, &reply.value(), session)?;
-        say(format_args!("the report is in {}", file.display()));
+        notice(format_args!("the report is in {}", file.display()));
     }
     call::show(&envelope, arguments.json, false)
 }

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use panoply_contract::operation::OperationSpec;
-use panoply_store::Home;
 use panoply_ttm::ingest::reader::{FileKind, OcrProvider, Options, worker};
 use panoply_ttm::jobs::{Item, Job, JobError, JobService, PendingRecord, Request, Status};
 use panoply_ttm::roots::file_uri;
@@ -14,11 +13,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::{Session, operation};
-use crate::bar::Bar;
 use crate::cli::{TtmIngest, TtmJobs, TtmLang, TtmOcr, TtmRead};
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN};
 use crate::packs;
+use crate::progress_bar::ProgressBar;
 
 const fn change(name: &'static str) -> OperationSpec {
     OperationSpec { name, pack: "ttm", permissions: &["kg:write"], data: &["ttm"] }
@@ -57,7 +56,7 @@ pub(super) fn ingest(arguments: &TtmIngest, session: &Session) -> Result<ExitCod
     let input = json!({"request": request});
     let job = operation::run(session, &INGEST, &input, || {
         let taken = desk.accept(&format!("J-{}", Uuid::new_v4()), request).map_err(failed)?;
-        let mut bar = Bar::new("");
+        let mut bar = ProgressBar::new("");
         let job = desk.run(taken, &PendingRecord::default(), &mut |done, all, what| {
             bar.show_as(what, done.into(), all.into());
         });
@@ -129,17 +128,14 @@ pub(super) fn read(arguments: &TtmRead) -> Result<ExitCode, Failure> {
 }
 
 /// The desk of the home. Files that are named on the command line may be read where they are.
-fn desk(session: &Session, roots: impl Iterator<Item = PathBuf>) -> Result<JobService, Failure> {
-    let folder = session.home().folder.ok_or_else(|| {
-        Failure::work("this system does not say where a user's data go").hint("set PANOPLY_HOME")
-    })?;
+fn desk(session: &Session, roots: impl Iterator<Item = PathBuf>) -> Result<JobDesk, Failure> {
+    let home = session.required_home()?;
     let config = session.config()?;
     let settings = config.pack_settings.get("ttm").cloned().unwrap_or_default();
-    let home = Home::at(folder);
     let roots: Vec<PathBuf> = roots.collect();
     let settings = packs::ttm_ingest(&packs::ttm_settings(&settings)?, &home.packs(), &roots)?;
-    let shelf = Arc::new(SqliteUserStore::at(home.pack("ttm")));
-    Ok(JobService::new(shelf, settings, crate::world::clock()))
+    let shelf = Arc::new(SqliteShelf::at(home.pack("ttm")));
+    Ok(JobDesk::new(shelf, settings, crate::app::clock()))
 }
 
 /// The file itself with its whole way, links in the way resolved; the last part is not followed.

@@ -14,10 +14,10 @@ use panoply_ttm::store::{Imported, SqliteUserStore};
 use serde_json::{Value, json};
 
 use super::super::{Session, operation};
-use crate::bar::Bar;
 use crate::cli::TtmImportPapers;
 use crate::failure::Failure;
-use crate::out::{Out, WARN, say};
+use crate::out::{Out, WARN, notice};
+use crate::progress_bar::ProgressBar;
 
 const IMPORT: OperationSpec = OperationSpec {
     name: "ttm/import-papers",
@@ -54,8 +54,8 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
         if arguments.json {
             return Ok(());
         }
-        for RejectedRecord { place, pmid, why } in refused {
-            say(format_args!("{WARN}left out{WARN:#} record {place} (PMID `{pmid}`): {why}"));
+        for Refused { place, pmid, why } in refused {
+            notice(format_args!("{WARN}left out{WARN:#} record {place} (PMID `{pmid}`): {why}"));
         }
         out.line(format_args!(
             "{name}: {added} papers new, {changed} brought up to date, {unchanged} as they were, {left_out} left out",
@@ -76,8 +76,8 @@ fn update_index(shelf: &SqliteUserStore) -> Result<(), Failure> {
             .hint("the next search tries again; see that the disk has room")
     };
     let engine = Engine::bundled().map_err(|error| later(&error))?;
-    let mut bar = Bar::new("making papers searchable");
-    let made = shelf.update_index(engine.text_model(), &mut |done, all| bar.show(done, all));
+    let mut bar = ProgressBar::new("making papers searchable");
+    let made = shelf.make_searchable(engine.workings(), &mut |done, all| bar.show(done, all));
     bar.clear();
     made.map_err(|error| later(&error))
 }
@@ -126,7 +126,7 @@ fn take(
 ) -> Result<(Imported, Vec<RejectedRecord>), NotImported> {
     let bytes = Cell::new(0);
     let counted = Counted { file, bytes: &bytes };
-    let mut bar = Bar::new("reading");
+    let mut bar = ProgressBar::new("reading");
     let mut refused = Vec::new();
     let imported = shelf.import(|keep| {
         let mut records = 0_u64;

@@ -11,7 +11,7 @@
 //! each acknowledged batch and one at the end; a client that only reads the last one is fine. Lines
 //! are numbered by their producer, from 1: what is on disk already is skipped, a gap is refused.
 
-mod desk;
+mod run_writer;
 mod stream;
 
 use std::sync::Arc;
@@ -37,13 +37,13 @@ use panoply_contract::operation::OperationSpec;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub(crate) use self::desk::Desk;
-use self::desk::Refusal;
+use self::run_writer::Refusal;
+pub(crate) use self::run_writer::RunWriter;
 
 /// A description of a run is at most so long.
-const LARGEST_HEADER: usize = 1 << 20;
+const MAX_HEADER_BYTES: usize = 1 << 20;
 /// And is sent within this time.
-const HEADER_TIME: Duration = Duration::from_secs(12);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(12);
 const READ: &str = "backtests:read";
 
 /// A change of a run by this request.
@@ -69,35 +69,35 @@ pub(crate) struct Routes {
 }
 
 /// All routes.
-pub(crate) fn routes(desk: Desk) -> Routes {
-    let desk = Arc::new(desk);
+pub(crate) fn routes(writer: RunWriter) -> Routes {
+    let writer = Arc::new(writer);
     let whole = Router::new()
-        .route("/backtest/runs/{id}", put(open).get(look))
+        .route("/backtest/runs/{id}", put(open).get(status))
         .route("/backtest/runs/{id}/seal", post(seal));
     let streaming = Router::new().route("/backtest/runs/{id}/events", post(events));
-    Routes { whole: whole.with_state(Arc::clone(&desk)), streaming: streaming.with_state(desk) }
+    Routes { whole: whole.with_state(Arc::clone(&writer)), streaming: streaming.with_state(writer) }
 }
 
 async fn open(
-    State(desk): State<Arc<Desk>>,
+    State(writer): State<Arc<RunWriter>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     body: Body,
 ) -> Response {
-    desk::to_the_end(async move {
+    run_writer::run_detached(async move {
         let id = parsed(&id)?;
-        let body = tokio::time::timeout(HEADER_TIME, to_bytes(body, LARGEST_HEADER)).await;
+        let body = tokio::time::timeout(HEADER_TIMEOUT, to_bytes(body, MAX_HEADER_BYTES)).await;
         let body = body.ok().and_then(Result::ok).ok_or_else(|| {
             Refusal::invalid("the description of a run is at most 1 MiB, sent within 12 seconds")
         })?;
         let (input, header) = described(&body, id)?;
-        let operation = desk.begin(&PUT, caller, input_of(id, &input)).await?;
-        let opened = opened(&desk, id, header).await;
+        let operation = writer.begin(&PUT, caller, input_of(id, &input)).await?;
+        let opened = open_run(&writer, id, header).await;
         let output = match &opened {
             Ok((shown, _)) => shown.clone(),
             Err(refusal) => refusal.json(json!({})),
         };
-        desk::finish(operation, &output, opened.as_ref().err().map(Refusal::code)).await?;
+        run_writer::finish(operation, &output, opened.as_ref().err().map(Refusal::code)).await?;
         let (output, is_new) = opened?;
         let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
         Ok((status, Json(output)).into_response())
@@ -105,13 +105,17 @@ async fn open(
     .await
 }
 
-async fn opened(desk: &Arc<Desk>, id: Guid, header: RunHeader) -> Result<(Value, bool), Refusal> {
-    let turn = desk.turn(id)?;
-    let (own, moment) = (Arc::clone(desk), desk.now());
-    desk::blocking(move || {
-        let _turn = turn;
+async fn open_run(
+    writer: &Arc<RunWriter>,
+    id: Guid,
+    header: RunHeader,
+) -> Result<(Value, bool), Refusal> {
+    let lease = writer.lease(id)?;
+    let (own, now) = (Arc::clone(writer), writer.now());
+    run_writer::blocking(move || {
+        let _lease = lease;
         let is_new = own.store.run(id)?.is_none();
-        OpenRun::open(Arc::clone(&own.store), id, header, moment)?;
+        OpenRun::open(Arc::clone(&own.store), id, header, now)?;
         Ok((shown(own.store.as_ref(), id, own.store.run(id)?.as_ref())?, is_new))
     })
     .await
@@ -147,15 +151,15 @@ fn described(body: &[u8], id: Guid) -> Result<(Value, RunHeader), Refusal> {
     Ok((json, header))
 }
 
-async fn look(
-    State(desk): State<Arc<Desk>>,
+async fn status(
+    State(writer): State<Arc<RunWriter>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
     let work = async {
-        let id = desk.allow(&caller, READ, &id)?;
-        let own = Arc::clone(&desk);
-        let found = desk::blocking(move || match own.store.run(id)? {
+        let id = writer.authorize(&caller, READ, &id)?;
+        let own = Arc::clone(&writer);
+        let found = run_writer::blocking(move || match own.store.run(id)? {
             None => Ok(None),
             Some(record) => shown(own.store.as_ref(), id, Some(&record)).map(Some),
         });
@@ -168,10 +172,10 @@ async fn look(
 }
 
 async fn events(
-    State(desk): State<Arc<Desk>>,
+    State(writer): State<Arc<RunWriter>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-    Query(from): Query<From>,
+    Query(from): Query<StartSequence>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
@@ -184,24 +188,25 @@ async fn events(
             }
         }
         let input = input_of(id, &json!({"sequence": from.sequence}));
-        let operation = desk.begin(&EVENTS, caller, input).await?;
+        let operation = writer.begin(&EVENTS, caller, input).await?;
         let begun = async {
-            let turn = desk.turn(id)?;
-            let run = reopened(&desk, id).await?;
+            let lease = writer.lease(id)?;
+            let run = open_existing(&writer, id).await?;
             let first = from.first(run.sequence())?;
-            Ok((run, first, turn))
+            Ok((run, first, lease))
         };
         match begun.await {
-            Ok((run, first, turn)) => Ok(stream::reply(
-                Arc::clone(&desk),
+            Ok((run, first, lease)) => Ok(stream::reply(
+                Arc::clone(&writer),
                 operation,
-                EventStream::new(run, first),
+                Intake::new(run, first),
                 body,
-                turn,
+                lease,
             )),
             Err(refusal) => {
                 let refusal: Refusal = refusal;
-                desk::finish(operation, &refusal.json(json!({})), Some(refusal.code())).await?;
+                run_writer::finish(operation, &refusal.json(json!({})), Some(refusal.code()))
+                    .await?;
                 Err(refusal)
             }
         }
@@ -211,12 +216,12 @@ async fn events(
 
 /// Where a stream begins among the lines of its producer.
 #[derive(Debug, Deserialize)]
-struct From {
+struct StartSequence {
     /// The number of its first line, from 1.
     sequence: Option<u64>,
 }
 
-impl From {
+impl StartSequence {
     /// The number of the first line, when nothing is left out. Only the first stream of a run need
     /// not say it: a second one could as well begin anew as go on.
     fn first(&self, on_disk: u64) -> Result<u64, Refusal> {
@@ -236,57 +241,55 @@ impl From {
 }
 
 /// The run, when it is there and open.
-async fn reopened(desk: &Arc<Desk>, id: Guid) -> Result<OpenRun, Refusal> {
-    let (own, moment) = (Arc::clone(desk), desk.now());
-    let opened = desk::blocking(move || match own.store.run(id)? {
+async fn open_existing(writer: &Arc<RunWriter>, id: Guid) -> Result<OpenRun, Refusal> {
+    let (own, now) = (Arc::clone(writer), writer.now());
+    let opened = run_writer::blocking(move || match own.store.run(id)? {
         None => Ok(None),
-        Some(_) => {
-            OpenRun::open(Arc::clone(&own.store), id, RunHeader::default(), moment).map(Some)
-        }
+        Some(_) => OpenRun::open(Arc::clone(&own.store), id, RunHeader::default(), now).map(Some),
     });
     opened.await?.ok_or_else(|| Refusal::not_found(id))
 }
 
 async fn seal(
-    State(desk): State<Arc<Desk>>,
+    State(writer): State<Arc<RunWriter>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    desk::to_the_end(async move {
+    run_writer::run_detached(async move {
         let id = parsed(&id)?;
-        let operation = desk.begin(&SEAL, caller, input_of(id, &json!({}))).await?;
-        let sealed = seal_now(&desk, id).await;
+        let operation = writer.begin(&SEAL, caller, input_of(id, &json!({}))).await?;
+        let sealed = seal_now(&writer, id).await;
         let output = match &sealed {
             Ok(output) => output.clone(),
             Err(refusal) => refusal.json(json!({})),
         };
-        desk::finish(operation, &output, sealed.as_ref().err().map(Refusal::code)).await?;
+        run_writer::finish(operation, &output, sealed.as_ref().err().map(Refusal::code)).await?;
         Ok(Json(sealed?).into_response())
     })
     .await
 }
 
-async fn seal_now(desk: &Arc<Desk>, id: Guid) -> Result<Value, Refusal> {
-    let turn = desk.turn(id)?;
-    let (own, moment) = (Arc::clone(desk), desk.now());
-    let report = desk::behind_answers(move || {
-        let _turn = turn;
-        sealed(&own, id, moment)
+async fn seal_now(writer: &Arc<RunWriter>, id: Guid) -> Result<Value, Refusal> {
+    let lease = writer.lease(id)?;
+    let (own, now) = (Arc::clone(writer), writer.now());
+    let report = run_writer::blocking_low_priority(move || {
+        let _lease = lease;
+        sealed(&own, id, now)
     });
     let report = report.await?.ok_or_else(|| Refusal::not_found(id))?;
     let status = Status::Completed.as_str();
     Ok(json!({"runId": id.to_string(), "status": status, "report": report}))
 }
 
-fn sealed(desk: &Desk, id: Guid, moment: Timestamp) -> Result<Option<SealReport>, LogError> {
-    let Some(record) = desk.store.run(id)? else { return Ok(None) };
+fn sealed(writer: &RunWriter, id: Guid, now: Timestamp) -> Result<Option<SealReport>, LogError> {
+    let Some(record) = writer.store.run(id)? else { return Ok(None) };
     // Asked again, because the first answer was lost: the report is still there.
     if record.status == Status::Completed {
-        let run = SealedRun::open(id, desk.store.sealed(id)?, Cache::new(1 << 20))?;
+        let run = SealedRun::open(id, writer.store.sealed(id)?, Cache::new(1 << 20))?;
         return run.report().map(Some);
     }
-    let open = OpenRun::open(Arc::clone(&desk.store), id, RunHeader::default(), moment)?;
-    open.seal(&mut |_, _| {}, &|| desk.stop.is_cancelled()).map(Some)
+    let open = OpenRun::open(Arc::clone(&writer.store), id, RunHeader::default(), now)?;
+    open.seal(&mut |_, _| {}, &|| writer.stop.is_cancelled()).map(Some)
 }
 
 fn shown(store: &dyn Store, id: Guid, record: Option<&RunRecord>) -> Result<Value, LogError> {

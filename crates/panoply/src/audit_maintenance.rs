@@ -67,12 +67,12 @@ impl AuditHealth {
 }
 
 /// The thread, until it is told to end.
-pub struct AuditKeeper {
+pub struct AuditMaintenance {
     stop: mpsc::Sender<()>,
     thread: JoinHandle<()>,
 }
 
-impl AuditKeeper {
+impl AuditMaintenance {
     /// Starts it.
     pub fn start(config: &Config, home: &Home, health: Arc<AuditHealth>) -> Option<Self> {
         let (stop, stopped) = mpsc::channel();

@@ -8,26 +8,26 @@ use rustix::process::nice;
 use tokio::sync::oneshot;
 
 /// How far behind, as `nice` counts. A process that has as much to do gets nine times as much time.
-const BEHIND: i32 = 10;
+const NICE_INCREMENT: i32 = 10;
 
 /// From now on this process goes behind others, if it may: it does the same work in any case.
-pub(super) fn the_others() {
-    let _ = nice(BEHIND);
+pub(super) fn lower() {
+    let _ = nice(NICE_INCREMENT);
 }
 
 /// Work of a server on a thread of its own that goes behind its answers. Linux counts each thread
 /// for itself; where the whole process would go behind, none does.
-pub(super) fn answers<T: Send + 'static>(
+pub(super) fn spawn_low<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<oneshot::Receiver<T>> {
-    let (tell, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     std::thread::Builder::new().name("seal".to_owned()).spawn(move || {
         if cfg!(target_os = "linux") {
-            the_others();
+            lower();
         }
-        let _ = tell.send(work());
+        let _ = sender.send(work());
     })?;
-    Ok(told)
+    Ok(receiver)
 }
 
 #[cfg(test)]
@@ -37,11 +37,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_thread_goes_behind_and_its_process_does_not() {
+    async fn spawn_low_lowers_the_thread_not_the_process() {
         let before = getpriority_process(None).unwrap();
-        let on_thread = answers(|| getpriority_process(None).unwrap()).unwrap().await.unwrap();
+        let on_thread = spawn_low(|| getpriority_process(None).unwrap()).unwrap().await.unwrap();
         assert_eq!(getpriority_process(None).unwrap(), before);
-        let expected = if cfg!(target_os = "linux") { (before + BEHIND).min(19) } else { before };
+        let expected =
+            if cfg!(target_os = "linux") { (before + NICE_INCREMENT).min(19) } else { before };
         assert_eq!(on_thread, expected);
     }
 }

@@ -18,34 +18,34 @@ use panoply_contract::operation::{Operation, OperationSpec};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::super::behind;
+use super::super::priority;
 
 /// Streams at a time; each may hold a batch of 8 MiB and a line of 4 MiB.
-const MOST_STREAMS: usize = 32;
+const MAX_STREAMS: usize = 32;
 
 /// Where runs are taken in.
-pub(crate) struct Desk {
+pub(crate) struct RunWriter {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) stop: CancellationToken,
     /// Why nothing is taken, if nothing is.
-    pub(crate) shut: Option<&'static str>,
+    pub(crate) unavailable: Option<&'static str>,
     pub(crate) writing: Arc<Mutex<BTreeSet<Guid>>>,
 }
 
 /// The right to write to a run, until it is dropped.
-pub(crate) struct Turn {
+pub(crate) struct WriteLease {
     id: Guid,
     writing: Arc<Mutex<BTreeSet<Guid>>>,
 }
 
-impl Drop for Turn {
+impl Drop for WriteLease {
     fn drop(&mut self) {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
     }
 }
 
-impl Desk {
+impl RunWriter {
     /// Begins a change of the caller: with permission, on a server that takes changes, and with
     /// an intent that the audit log gets even if the server dies.
     pub(super) async fn begin(
@@ -54,7 +54,7 @@ impl Desk {
         caller: Caller,
         input: Value,
     ) -> Result<Operation, Refusal> {
-        if let Some(why) = self.shut {
+        if let Some(why) = self.unavailable {
             let status = StatusCode::SERVICE_UNAVAILABLE;
             return Err(Refusal::new(status, "PACK_DAMAGED", why.to_owned()));
         }
@@ -76,7 +76,7 @@ impl Desk {
     }
 
     /// The run that a caller may look at.
-    pub(super) fn allow(
+    pub(super) fn authorize(
         &self,
         caller: &Caller,
         permission: &str,
@@ -93,16 +93,16 @@ impl Desk {
     }
 
     /// The right to write to a run, when nobody else does.
-    pub(super) fn turn(&self, id: Guid) -> Result<Turn, Refusal> {
+    pub(super) fn lease(&self, id: Guid) -> Result<WriteLease, Refusal> {
         let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if writing.len() >= MOST_STREAMS {
-            let said = format!("{MOST_STREAMS} runs are being written already");
+        if writing.len() >= MAX_STREAMS {
+            let said = format!("{MAX_STREAMS} runs are being written already");
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", said).later());
         }
         if !writing.insert(id) {
             return Err(Refusal::other_writer());
         }
-        Ok(Turn { id, writing: Arc::clone(&self.writing) })
+        Ok(WriteLease { id, writing: Arc::clone(&self.writing) })
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -123,7 +123,7 @@ pub(super) async fn finish(
 }
 
 /// Goes on to its end even when the client does not wait: what is begun is also recorded.
-pub(super) async fn to_the_end(
+pub(super) async fn run_detached(
     work: impl Future<Output = Result<Response, Refusal>> + Send + 'static,
 ) -> Response {
     match tokio::spawn(work).await {
@@ -149,14 +149,14 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 /// Work on the store that may take long, behind the answers that this server gives meanwhile.
-pub(super) async fn behind_answers<T: Send + 'static>(
+pub(super) async fn blocking_low_priority<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, LogError> + Send + 'static,
 ) -> Result<T, Refusal> {
     let broken = |error: &dyn std::fmt::Display| {
         tracing::error!(%error, "work on a run failed");
         Refusal::broken()
     };
-    let done = behind::answers(work).map_err(|error| broken(&error))?;
+    let done = priority::spawn_low(work).map_err(|error| broken(&error))?;
     done.await.map_err(|error| broken(&error))?.map_err(Refusal::from)
 }
 

@@ -14,18 +14,18 @@ use panoply_contract::operation::Operation;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::desk::{Desk, Refusal, Turn, blocking, finish};
+use super::run_writer::{Refusal, RunWriter, WriteLease, blocking, finish};
 
 /// How often a batch that waits is looked at.
 const TICK: Duration = Duration::from_secs(1);
 /// A stream on which nothing comes for so long is ended: it keeps others from the run.
-const SILENCE: Duration = Duration::from_secs(600);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Acknowledgements that wait for a client which does not read; later ones say the same and more.
-const MOST_WAITING: usize = 16;
+const MAX_QUEUED_ACKS: usize = 16;
 
-/// After so many lines of reply only every sixteenth batch is told: a client that reads nothing
+/// After so many lines of reply only every sixteenth batch is acked: a client that reads nothing
 /// until it has sent everything must not fill the pipe.
-const MOST_LINES: u64 = 1000;
+const MAX_ACK_LINES: u64 = 1000;
 
 /// How a stream ended.
 enum End {
@@ -41,14 +41,14 @@ enum End {
 
 /// Takes the stream in, and replies while it does.
 pub(super) fn reply(
-    desk: Arc<Desk>,
+    writer: Arc<RunWriter>,
     operation: Operation,
     intake: EventStream,
     body: Body,
-    turn: Turn,
+    lease: WriteLease,
 ) -> Response {
-    let (lines, replies) = mpsc::channel::<Bytes>(MOST_WAITING);
-    tokio::spawn(take_in(desk, operation, intake, body, turn, lines));
+    let (lines, replies) = mpsc::channel::<Bytes>(MAX_QUEUED_ACKS);
+    tokio::spawn(ingest(writer, operation, intake, body, lease, lines));
     let replies = futures::stream::unfold(replies, |mut replies| async {
         let line = replies.recv().await?;
         Some((Ok::<_, Infallible>(line), replies))
@@ -59,18 +59,18 @@ pub(super) fn reply(
     response
 }
 
-async fn take_in(
-    desk: Arc<Desk>,
+async fn ingest(
+    writer: Arc<RunWriter>,
     operation: Operation,
     intake: EventStream,
     body: Body,
-    turn: Turn,
+    lease: WriteLease,
     lines: mpsc::Sender<Bytes>,
 ) {
-    let mut told = intake.acknowledged();
-    let (end, intake) = pump(&desk, intake, body, &lines, &mut told).await;
+    let mut acked = intake.acknowledged();
+    let (end, intake) = pump(&writer, intake, body, &lines, &mut acked).await;
     let was_cut = !matches!(end, End::Whole);
-    let now = desk.kernel.clock().monotonic();
+    let now = writer.kernel.clock().monotonic();
     let mut rejected = (0, Value::Array(Vec::new()));
     let mut refusal = match end {
         End::Whole | End::Cut => None,
@@ -81,16 +81,16 @@ async fn take_in(
     if let Some(mut intake) = intake {
         let finished = blocking(move || {
             let acknowledged = intake.finish(was_cut, now)?;
-            let (count, told) = intake.rejected();
-            Ok((acknowledged, (count, json!(told))))
+            let (count, sample) = intake.rejected();
+            Ok((acknowledged, (count, json!(sample))))
         });
         match finished.await {
-            Ok((acknowledged, lines)) => (told, rejected) = (acknowledged, lines),
+            Ok((acknowledged, lines)) => (acked, rejected) = (acknowledged, lines),
             Err(failed) => refusal = Some(failed),
         }
     }
-    drop(turn);
-    let acknowledged = summary(told);
+    drop(lease);
+    let acknowledged = summary(acked);
     let code = refusal.as_ref().map(Refusal::code);
     if let Err(unrecorded) = finish(operation, &acknowledged, code).await {
         refusal = refusal.or(Some(unrecorded));
@@ -98,7 +98,7 @@ async fn take_in(
     let last = match refusal {
         Some(refusal) => refusal.json(acknowledged),
         None => json!({
-            "acknowledgedEvents": told.events, "lastSequence": told.sequence,
+            "acknowledgedEvents": acked.events, "lastSequence": acked.sequence,
             "rejected": rejected.0, "rejectedLines": rejected.1, "complete": true,
         }),
     };
@@ -108,21 +108,21 @@ async fn take_in(
 
 /// Moves pieces of the body into the intake until the body ends.
 async fn pump(
-    desk: &Arc<Desk>,
-    mut intake: EventStream,
+    writer: &Arc<RunWriter>,
+    mut intake: Intake,
     body: Body,
     lines: &mpsc::Sender<Bytes>,
-    told: &mut Acknowledged,
-) -> (End, Option<EventStream>) {
+    acked: &mut Acknowledged,
+) -> (End, Option<Intake>) {
     let mut pieces = body.into_data_stream();
-    let mut heard = desk.kernel.clock().monotonic();
+    let mut heard = writer.kernel.clock().monotonic();
     let mut batches = 0_u64;
     loop {
         let next = tokio::select! {
-            () = desk.stop.cancelled() => return (End::Stopping, Some(intake)),
+            () = writer.stop.cancelled() => return (End::Stopping, Some(intake)),
             next = tokio::time::timeout(TICK, pieces.next()) => next,
         };
-        let now = desk.kernel.clock().monotonic();
+        let now = writer.kernel.clock().monotonic();
         let piece = match next {
             Ok(None) => return (End::Whole, Some(intake)),
             Ok(Some(Err(_))) => return (End::Cut, Some(intake)),
@@ -130,7 +130,7 @@ async fn pump(
                 heard = now;
                 Some(piece)
             }
-            Err(_) if now.saturating_sub(heard) >= SILENCE => return (End::Cut, Some(intake)),
+            Err(_) if now.saturating_sub(heard) >= IDLE_TIMEOUT => return (End::Cut, Some(intake)),
             Err(_) => None,
         };
         let worked = blocking(move || {
@@ -151,11 +151,11 @@ async fn pump(
         match taken {
             Ok(None) => {}
             Ok(Some(acknowledged)) => {
-                *told = acknowledged;
+                *acked = acknowledged;
                 batches += 1;
-                if batches <= MOST_LINES || batches.is_multiple_of(16) {
+                if batches <= MAX_ACK_LINES || batches.is_multiple_of(16) {
                     // A client that does not read misses some; the last line says it all.
-                    let _ = lines.try_send(line(&summary(*told)));
+                    let _ = lines.try_send(line(&summary(*acked)));
                 }
             }
             Err(error) => return (End::Failed(error.into()), None),
@@ -163,8 +163,8 @@ async fn pump(
     }
 }
 
-fn summary(told: Acknowledged) -> Value {
-    json!({"acknowledgedEvents": told.events, "lastSequence": told.sequence})
+fn summary(acked: Acknowledged) -> Value {
+    json!({"acknowledgedEvents": acked.events, "lastSequence": acked.sequence})
 }
 
 fn line(value: &Value) -> Bytes {

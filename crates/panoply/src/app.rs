@@ -16,14 +16,14 @@ use panoply_mcp::observe::CallLog;
 use panoply_store::{DeferredAuditLog, Home, KernelDb, SqliteAuditLog, StoreError, SystemClock};
 use uuid::Uuid;
 
-use crate::audit_keeper::{AuditHealth, AuditKeeper};
+use crate::audit_maintenance::{AuditHealth, AuditMaintenance};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::health::Health;
-use crate::packs::{self, Data};
+use crate::packs::{self, PackData};
 
 /// The kernel, and where its records go.
-pub struct House {
+pub struct App {
     /// The kernel.
     pub kernel: Arc<Kernel>,
     /// Where its records go.
@@ -31,7 +31,7 @@ pub struct House {
     /// What keeps it from its work.
     pub health: Arc<Health>,
     audit: Audit,
-    keeper: Option<AuditKeeper>,
+    maintenance: Option<AuditMaintenance>,
 }
 
 /// Where records go.
@@ -52,22 +52,28 @@ enum Audit {
     Late(DeferredAuditLog),
 }
 
-impl House {
+impl App {
     /// A kernel that keeps its records in the home. What cannot be opened now is tried again; until
     /// then nothing can be changed, and what only reads goes on.
     pub fn open(config: &Config) -> Result<Self, Failure> {
         let Some(folder) = &config.home.folder else {
-            let why = "this system does not say where a user's data go; set PANOPLY_HOME";
-            tracing::warn!(why, "{NOTHING_KEPT}");
+            let why = "the platform has no data folder; set PANOPLY_HOME";
+            tracing::warn!(why, "{STORAGE_UNAVAILABLE}");
             let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(CallLog)];
-            return Self::without_home(config, why.to_owned(), observers, true, &Data::Forgotten);
+            return Self::without_home(
+                config,
+                why.to_owned(),
+                observers,
+                true,
+                &PackData::Ephemeral,
+            );
         };
         let home = Home::at(folder);
         let (audit, storage) = match open_audit(&home) {
             Ok(log) => (Audit::File(Arc::new(log)), Storage::Home),
             Err(error) => {
                 let why = error.chain();
-                tracing::warn!(why, "{NOTHING_KEPT}");
+                tracing::warn!(why, "{STORAGE_UNAVAILABLE}");
                 (
                     Audit::Late(DeferredAuditLog::new(&home.audit_log(), error, clock())),
                     Storage::Waiting(why),
@@ -81,7 +87,7 @@ impl House {
         };
         let mutations = KernelDb::open(&home.kernel())
             .unwrap_or_else(|_| KernelDb::open_lazily(&home.kernel()));
-        let made = packs::make(config, &Data::Kept(home.packs()))?;
+        let made = packs::build(config, &PackData::Persistent(home.packs()))?;
         let audit_health = Arc::new(AuditHealth::default());
         audit_health.check_chain(&home);
         let health = Health::new(home, Arc::clone(&log), made.supervisors, audit_health);
@@ -94,7 +100,7 @@ impl House {
         };
         let kernel = kernel(made.packs, world, settings(config, config.read_only))?;
         recover(&kernel);
-        Ok(Self { kernel, storage, health: Arc::new(health), audit, keeper: None })
+        Ok(Self { kernel, storage, health: Arc::new(health), audit, maintenance: None })
     }
 
     /// A kernel to look at and to try, over the data of the examples. It leaves no trace: not in
@@ -105,7 +111,7 @@ impl House {
             "nothing was to be kept".to_owned(),
             Vec::new(),
             config.read_only,
-            &Data::Sample,
+            &PackData::Sample,
         )
     }
 
@@ -114,9 +120,9 @@ impl House {
         why: String,
         observers: Vec<Arc<dyn Observer>>,
         read_only: bool,
-        data: &Data,
+        data: &PackData,
     ) -> Result<Self, Failure> {
-        let made = packs::make(config, data)?;
+        let made = packs::build(config, data)?;
         let audit: Arc<dyn AuditLog> = Arc::new(MemoryAuditLog::default());
         let world = World {
             clock: clock(),
@@ -128,15 +134,15 @@ impl House {
         let kernel = kernel(made.packs, world, settings(config, read_only))?;
         let health = Arc::new(Health::without_home(&why));
         let (storage, audit) = (Storage::Memory(why), Audit::Memory);
-        Ok(Self { kernel, storage, health, audit, keeper: None })
+        Ok(Self { kernel, storage, health, audit, maintenance: None })
     }
 
     /// Starts what a server does for its audit log while it runs.
-    pub fn keep_audit(&mut self, config: &Config) {
+    pub fn start_audit_maintenance(&mut self, config: &Config) {
         let folder = config.home.folder.as_ref().filter(|_| !matches!(self.audit, Audit::Memory));
         if let Some(folder) = folder {
             let health = Arc::clone(self.health.audit());
-            self.keeper = AuditKeeper::start(config, &Home::at(folder), health);
+            self.maintenance = AuditMaintenance::start(config, &Home::at(folder), health);
         }
     }
 
@@ -147,7 +153,7 @@ impl House {
             Audit::File(log) => log.close(),
             Audit::Late(log) => log.close(),
         }
-        self.keeper.into_iter().for_each(AuditKeeper::end);
+        self.maintenance.into_iter().for_each(AuditMaintenance::end);
     }
 }
 
@@ -163,7 +169,7 @@ fn recover(kernel: &Kernel) {
     }
 }
 
-const NOTHING_KEPT: &str = "nothing can be kept now: calls are recorded in memory, and nothing can be changed; see `panoply doctor`";
+const STORAGE_UNAVAILABLE: &str = "nothing can be kept now: calls are recorded in memory, and nothing can be changed; see `panoply doctor`";
 
 fn open_audit(home: &Home) -> Result<SqliteAuditLog, StoreError> {
     home.create()?;
