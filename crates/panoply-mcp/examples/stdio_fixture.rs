@@ -1,4 +1,4 @@
-//! The fixture pack on standard input and output: what the process tests start and kill.
+//! Serves the fixture pack over stdio, for the process tests.
 
 #![expect(clippy::panic, reason = "the fixture panics on demand")]
 

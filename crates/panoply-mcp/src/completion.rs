@@ -1,4 +1,4 @@
-//! `completion/complete`: values for an argument that a person is typing.
+//! `completion/complete`: argument completion.
 
 use panoply_contract::context::CallContext;
 use panoply_contract::resource::{Completion, CompletionSubject};
@@ -7,7 +7,7 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorDa
 use crate::resources;
 use crate::server::Inner;
 
-/// The values that fit, best first; none when nobody knows the argument.
+/// Returns matching values, best first; none for an unknown argument.
 pub(crate) async fn complete(
     server: &Inner,
     request: CompleteRequestParams,
@@ -16,7 +16,7 @@ pub(crate) async fn complete(
     let of = match request.r#ref {
         Reference::Prompt(prompt) => CompletionSubject::Prompt(prompt.name),
         Reference::Resource(template) => CompletionSubject::Template(template.uri),
-        // rmcp may learn of more kinds; none of ours has completions for them.
+        // `Reference` is non-exhaustive; other kinds have no completions.
         _ => return Ok(CompleteResult::default()),
     };
     let asked = Completion { of, argument: request.argument.name, typed: request.argument.value };

@@ -1,7 +1,7 @@
-//! What a request says about itself, as the contract's [`CallContext`].
+//! Builds the contract's [`CallContext`] from a request.
 //!
-//! Who calls is decided by the transport alone; nothing in `_meta` can change it. The rest
-//! (trace, language, dry run, idempotency key) is the client's to say.
+//! The transport alone determines the caller; nothing in `_meta` can change it. The client sets
+//! the rest: trace, language, dry run, idempotency key.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,33 +25,33 @@ use crate::logging::SessionLevel;
 use crate::server::Inner;
 use crate::transport::tool_call;
 
-/// Where requests come from.
+/// Transport of a request.
 pub(crate) enum Surface {
-    /// Lines from the process that started us, which acts as the local caller.
+    /// Newline-delimited JSON; the peer acts as the local caller.
     Lines(Session),
-    /// HTTP, where each request brings its caller along.
+    /// HTTP; each request is authenticated.
     Http,
 }
 
-/// What is known of a session of lines.
+/// State of a stdio session.
 #[derive(Clone, Default)]
 pub(crate) struct Session {
-    /// How much of the log the client wants to hear.
+    /// Log level requested by the client.
     pub(crate) level: SessionLevel,
-    /// Cancelled when the session ends. rmcp then sends replies and nothing else.
+    /// Cancelled when the session ends. rmcp then sends only replies.
     pub(crate) ending: CancellationToken,
-    /// What the client said in its handshake, which only versions before 2026-07-28 have.
+    /// Present only for versions before 2026-07-28.
     handshake: Arc<Mutex<Option<Arc<Handshake>>>>,
 }
 
-/// What later calls need of a handshake.
+/// Parts of the handshake that later calls need.
 pub(crate) struct Handshake {
     agent: Agent,
     version: ProtocolVersion,
     supports_forms: bool,
 }
 
-/// Name and version of the program that calls.
+/// Name and version of the client program.
 #[derive(Clone)]
 pub(crate) struct Agent {
     name: String,
@@ -65,7 +65,7 @@ impl From<Implementation> for Agent {
 }
 
 impl Session {
-    /// Notes a handshake, by the version that was agreed.
+    /// Records the handshake with the negotiated version.
     pub(crate) fn record_handshake(&self, params: InitializeRequestParams) {
         let supports_forms = elicit::supports_forms(&params.capabilities);
         let (agent, version) = (params.client_info.into(), params.protocol_version);
@@ -73,18 +73,16 @@ impl Session {
             Some(Arc::new(Handshake { agent, version, supports_forms }));
     }
 
-    /// Whether there was a handshake.
     pub(crate) fn has_handshake(&self) -> bool {
         self.handshake.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Whether the client announced that it can ask the person in front of it.
+    /// Whether the client announced elicitation.
     pub(crate) fn supports_forms(&self) -> bool {
         let handshake = self.handshake.lock().unwrap_or_else(PoisonError::into_inner);
         handshake.as_ref().is_some_and(|handshake| handshake.supports_forms)
     }
 
-    /// The handshake, if there was one.
     fn handshake(&self) -> Option<Arc<Handshake>> {
         self.handshake.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -93,22 +91,22 @@ impl Session {
 /// Client, protocol version and metadata of one request.
 pub(crate) struct RequestInfo<'a> {
     pub(crate) meta: Option<&'a JsonObject>,
-    /// The head of the HTTP request, with what the layers before us left in it.
+    /// Head of the HTTP request, with the extensions of the layers.
     pub(crate) parts: Option<&'a Parts>,
     pub(crate) client: Option<Agent>,
     pub(crate) version: Option<ProtocolVersion>,
     pub(crate) cancel: CancellationToken,
-    /// How to ask the person at the client.
+    /// Channel for questions to the user.
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
-    /// The same, for versions in which the reply to the call asks.
+    /// The same for versions with multi-round-trip elicitation.
     pub(crate) round_trip: Option<Arc<RoundTrip>>,
 }
 
 impl<'a> RequestInfo<'a> {
-    /// What rmcp knows of a request.
+    /// Extracts the information from an rmcp request.
     pub(crate) fn of(request: &'a RequestContext<RoleServer>) -> Self {
         let parts = parts(request);
-        // For HTTP without sessions rmcp makes up a client, with its own name.
+        // For stateless HTTP rmcp inserts itself as the client.
         let client =
             if parts.is_some() { request.meta.client_info() } else { request.client_info() };
         Self {
@@ -122,8 +120,8 @@ impl<'a> RequestInfo<'a> {
         }
     }
 
-    /// What is known of a call that rmcp does not carry: a session of lines has had its handshake,
-    /// and over HTTP there are only headers.
+    /// Builds the information for a call on the fast path, from the handshake of a stdio session or
+    /// from HTTP headers.
     pub(crate) fn of_call(
         surface: &Surface,
         meta: Option<&'a JsonObject>,
@@ -144,7 +142,7 @@ impl<'a> RequestInfo<'a> {
         self.parts?.headers.get(name)?.to_str().ok()
     }
 
-    /// Name and version of the program that calls: what it says, or what its HTTP library does.
+    /// Returns the client program: as announced, else from `User-Agent`.
     fn agent(&mut self) -> Option<Agent> {
         if let Some(client) = self.client.take() {
             return Some(client);
@@ -155,16 +153,16 @@ impl<'a> RequestInfo<'a> {
     }
 }
 
-/// A client's name goes into logs and audit rows.
+/// Client names are truncated before they enter logs and audit rows.
 const MAX_NAME_CHARS: usize = 100;
 
-/// Who sent a request.
+/// Returns the caller of a request.
 pub(crate) fn caller(server: &Inner, parts: Option<&Parts>) -> Result<Caller, ErrorData> {
     match &server.surface {
         Surface::Lines(_) => Ok(server.local.clone()),
         Surface::Http => {
             parts.and_then(|parts| parts.extensions.get::<Caller>()).cloned().ok_or_else(|| {
-                // The authentication layer stands before every route, so this cannot happen.
+                // Unreachable: the authentication layer precedes every route.
                 tracing::error!("an HTTP request came without its caller");
                 ErrorData::internal_error("the server failed to answer this request", None)
             })
@@ -172,7 +170,7 @@ pub(crate) fn caller(server: &Inner, parts: Option<&Parts>) -> Result<Caller, Er
     }
 }
 
-/// The context of one call.
+/// Builds the context of one call.
 pub(crate) fn of_call(server: &Inner, mut info: RequestInfo<'_>) -> Result<CallContext, ErrorData> {
     let value = |key: &str| info.meta.and_then(|meta| meta.get(key));
     let meta = |key: &str| value(key).and_then(Value::as_str);
@@ -207,7 +205,7 @@ pub(crate) fn of_call(server: &Inner, mut info: RequestInfo<'_>) -> Result<CallC
 }
 
 impl Surface {
-    /// Waits for something to be sent beside a reply, but no longer than makes sense.
+    /// Sends a notification; stops waiting at the timeout or when the session ends.
     pub(crate) async fn deliver(&self, timeout: Duration, sending: impl Future<Output = ()>) {
         let ending = match self {
             Self::Lines(session) => session.ending.clone(),
@@ -222,17 +220,17 @@ impl Surface {
     }
 }
 
-/// Whose limits, keys and questions those of an HTTP request are.
+/// Tenant partition of an HTTP request.
 pub(crate) fn partition(parts: &Parts) -> Option<String> {
     parts.extensions.get::<Caller>().map(|caller| caller.partition.clone())
 }
 
-/// The head of the HTTP request, with what the layers before us left in it.
+/// Head of the HTTP request, with the extensions of the layers.
 pub(crate) fn parts(request: &RequestContext<RoleServer>) -> Option<&Parts> {
     request.extensions.get::<Parts>()
 }
 
-/// A key that we did not understand must not be ignored: the mutation would happen twice.
+/// An invalid key must not be ignored: a retry would repeat the mutation.
 fn idempotency_key(value: Option<&Value>) -> Result<Option<String>, ErrorData> {
     match value {
         None | Some(Value::Null) => Ok(None),

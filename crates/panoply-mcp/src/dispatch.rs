@@ -1,9 +1,8 @@
-//! Dispatch of `tools/call`: the one function behind every transport, protocol version and option.
+//! Dispatch of `tools/call`, shared by all transports and protocol versions.
 //!
-//! Two carriers bring a call here and take its result away. A call that needs nothing but its
-//! reply is answered where it was read ([`crate::transport::tool_call`]). A call that also needs
-//! notifications, or that negotiates 2026-07-28, is carried by rmcp. What a call does, and what
-//! its result says, is decided here for both.
+//! Two paths lead here. A call that needs only a reply is answered where it was read, on the fast
+//! path ([`crate::transport::tool_call`]). A call that also needs notifications, or that
+//! negotiates 2026-07-28, passes through rmcp. Execution and result are the same for both.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,16 +24,15 @@ use crate::logging;
 use crate::progress::Progress;
 use crate::server::Inner;
 
-/// How a call was answered.
+/// Outcome of a call.
 pub(crate) enum Dispatched {
-    /// With its result.
+    /// The call has a result.
     Complete(Completed),
-    /// With a question to the person at the client. Only rmcp carries calls that can be.
+    /// The call requires user input. Occurs only on the rmcp path.
     InputRequired(InputRequiredResult),
 }
 
-/// The result of a call. Structured content and `_meta` stay JSON text until a carrier needs a
-/// tree.
+/// Result of a call. Structured content and `_meta` stay JSON text; only rmcp needs a tree.
 pub(crate) struct Completed {
     /// Without structured content and `_meta`.
     pub(crate) result: CallToolResult,
@@ -42,8 +40,7 @@ pub(crate) struct Completed {
     pub(crate) meta: Meta,
 }
 
-/// Calls a tool. `notify` is the session to which progress and log messages go, if the carrier
-/// has one.
+/// Calls a tool. `notify` is the session for progress and log messages, if there is one.
 pub(crate) async fn dispatch(
     server: &Inner,
     tool: &str,
@@ -58,8 +55,7 @@ pub(crate) async fn dispatch(
     let trace_id = cx.trace_id;
     let input = Value::Object(arguments.unwrap_or_default());
     let request = Request { tool, input, scope: &server.scope };
-    // Boxed, and so are the rare branches: this future is moved several times before it runs, and
-    // has the size of its largest branch.
+    // Boxed: otherwise it would be stored twice in this future, once for each branch below.
     let call = Box::pin(pipeline::call(&server.kernel, request, cx));
     let envelope = match progress {
         Some(progress) => Box::pin(progress.while_running(&server.surface, call)).await,
@@ -100,7 +96,7 @@ fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Completed, Error
     }
 }
 
-/// Names the page that shows a result (MCP Apps and ChatGPT), unless its pack already did.
+/// Adds the widget URI (MCP Apps and ChatGPT), unless the pack has set it.
 fn insert_widget_uri(meta: &mut Meta, widget: Option<Widget>) {
     let Some(widget) = widget else { return };
     if meta.get("ui").is_none() {
@@ -126,7 +122,7 @@ fn content_block(attachment: Attachment) -> ContentBlock {
 }
 
 impl Dispatched {
-    /// For rmcp, which writes the message itself.
+    /// Converts to the rmcp type.
     pub(crate) fn into_response(self) -> CallToolResponse {
         match self {
             Self::Complete(Completed { mut result, structured, meta }) => {
@@ -138,7 +134,7 @@ impl Dispatched {
         }
     }
 
-    /// The whole message, for a carrier that writes it itself.
+    /// Encodes the JSON-RPC response for the fast path.
     pub(crate) fn to_message(&self, id: &RequestId) -> serde_json::Result<Vec<u8>> {
         match self {
             Self::Complete(completed) => completed.to_message(id),
@@ -150,8 +146,8 @@ impl Dispatched {
 }
 
 impl Completed {
-    /// The whole message, as rmcp writes it for versions that have a handshake: without
-    /// `resultType`. Structured content is copied as the text it already is.
+    /// Encodes the response as rmcp does for versions with a handshake: without `resultType`.
+    /// Structured content is copied as text.
     fn to_message(&self, id: &RequestId) -> serde_json::Result<Vec<u8>> {
         let size = self.structured.as_ref().map_or(0, |json| json.text().len());
         let mut out = Vec::with_capacity(size + 4096);

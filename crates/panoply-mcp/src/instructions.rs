@@ -1,15 +1,15 @@
-//! What a model reads about the server before its first call.
+//! Server instructions for the model.
 
 use panoply_contract::kernel::{Kernel, Scope};
 
-/// Clients cut instructions here; a text that ends by itself is better than one cut short.
+/// Clients truncate instructions at this length.
 const MAX_BYTES: usize = 2048;
 
 const INTRODUCTION: &str = "Expert tools under one contract. Each reply has structured content for you and a short \
 text for the user. Figures say as of when they are; a missing figure is null. An error has a code and a hint: follow \
 the hint, then call again.";
 
-/// The instructions for what this connection sees: the packs' own words, as far as they fit.
+/// Builds the instructions: introduction and the instructions of each pack, as far as they fit.
 pub(crate) fn of(kernel: &Kernel, scope: &Scope) -> String {
     let mut text = INTRODUCTION.to_owned();
     for pack in kernel.packs(scope).filter(|pack| !pack.info.instructions.is_empty()) {

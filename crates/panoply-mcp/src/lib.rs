@@ -1,7 +1,7 @@
 //! The MCP server: rmcp, transports, authentication.
 //!
-//! This is the only crate that knows MCP and JSON-RPC. The rest of the program hands it a
-//! kernel and gets a server back: [`McpServer`].
+//! This is the only crate that depends on MCP and JSON-RPC. The entry point is [`McpServer`],
+//! which serves a kernel.
 
 pub mod auth;
 mod completion;

@@ -1,8 +1,7 @@
-//! When a server ends, and how it leaves: always with status 0, and never hanging.
+//! Process lifecycle: signals, parent death and graceful shutdown, always with status 0.
 //!
-//! A client ends a stdio server by closing its input, by a signal, or by dying. A
-//! process that overlooks one of them stays behind as an orphan, which is the
-//! complaint people make most about local servers.
+//! A client ends a stdio server by closing its input, by a signal, or by dying. A process that
+//! misses one of them remains as an orphan, the most frequent complaint about local servers.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -11,42 +10,42 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-/// What asked the server to end.
+/// Cause of a shutdown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StopCause {
-    /// SIGINT, or control-C.
+    /// SIGINT (Ctrl-C).
     Interrupted,
     /// SIGTERM.
     Terminated,
-    /// SIGHUP: the terminal went away.
+    /// SIGHUP: the terminal was closed.
     HungUp,
-    /// The process that started us is gone.
+    /// The parent process has exited.
     Orphaned,
 }
 
-/// Whether the death of the parent ends the server.
+/// Whether the server exits with its parent process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Parent {
     /// It does: a stdio server belongs to the client that started it.
     Watched,
-    /// It does not: an HTTP server may outlive the shell it was started from.
+    /// It does not: an HTTP server may outlive the shell that started it.
     Ignored,
 }
 
-/// How often we look whether the parent still lives.
+/// Polling interval of the parent process id.
 ///
-/// The kernel could tell us (`PR_SET_PDEATHSIG`), but it means the thread that
-/// started us, not the process, and clients start servers from threads.
+/// `PR_SET_PDEATHSIG` is no alternative: it fires when the parent thread exits, and clients start
+/// servers from short-lived threads.
 const PARENT_CHECK: Duration = Duration::from_millis(250);
 
-/// How long requests in flight may take after control-C.
+/// Grace of requests in flight after Ctrl-C.
 const INTERACTIVE_GRACE: Duration = Duration::from_secs(5);
 
-/// The runtime and the signal handlers, made before anything else.
+/// Runtime and signal handlers, created first.
 static PREPARED: Mutex<Option<(Runtime, Signals)>> = Mutex::new(None);
 
-/// Makes the runtime and installs the signal handlers now. A server calls this first in `main`:
-/// a signal that comes before it kills the process with a signal status.
+/// Creates the runtime and installs the signal handlers. A server calls this first in `main`: an
+/// earlier signal kills the process with a signal status.
 pub fn prepare() -> io::Result<()> {
     let runtime = new_runtime()?;
     let signals = {
@@ -57,10 +56,10 @@ pub fn prepare() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs the program's future, then leaves without waiting for threads that cannot end.
+/// Runs the future, then returns without waiting for blocked threads.
 ///
-/// A read of standard input that is not a pipe blocks a thread until a line comes.
-/// Dropping a runtime waits for such threads; this does not.
+/// A read of standard input that is not a pipe blocks a thread until a line arrives. Dropping a
+/// runtime waits for such threads; `shutdown_background` does not.
 pub fn run<F: Future>(future: impl FnOnce(Signals) -> F) -> io::Result<F::Output> {
     let prepared = PREPARED.lock().unwrap_or_else(PoisonError::into_inner).take();
     let (runtime, signals) = match prepared {
@@ -82,7 +81,7 @@ fn new_runtime() -> io::Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
 }
 
-/// Cancels `stop` at the first signal, or when the parent dies and matters.
+/// Cancels `stop` at the first signal, or when a watched parent exits.
 pub fn stop_on_request(mut signals: Signals, stop: CancellationToken, parent: Parent) {
     tokio::spawn(async move {
         let cause = tokio::select! {
@@ -95,21 +94,21 @@ pub fn stop_on_request(mut signals: Signals, stop: CancellationToken, parent: Pa
     });
 }
 
-/// The steps in which a server behind a balancer ends.
+/// Shutdown stages of a server behind a load balancer.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
-    /// Asked to end: not ready any more, but still accepting.
+    /// Draining: not ready, but still accepting connections.
     pub draining: CancellationToken,
-    /// Accepts nothing more, and finishes what is in flight.
+    /// Stopped: accepts nothing, finishes requests in flight.
     pub stop: CancellationToken,
-    /// Waits for nothing more.
+    /// Forced: waits for nothing.
     pub force: CancellationToken,
 }
 
 impl Shutdown {
-    /// Takes the steps when signals come. After SIGTERM the server goes on accepting for
-    /// `lame_duck`, until the balancer has noticed; control-C skips that, and each further signal
-    /// skips to the next step.
+    /// Advances the stages on signals. After SIGTERM the server keeps accepting for `lame_duck`,
+    /// until the load balancer has noticed; Ctrl-C skips that stage, and each further signal
+    /// advances by one stage.
     pub fn on_request(&self, mut signals: Signals, lame_duck: Duration) {
         let steps = self.clone();
         tokio::spawn(async move {
@@ -138,7 +137,7 @@ impl Shutdown {
     }
 }
 
-/// The signals that end a server.
+/// Signals that end a server.
 #[cfg(unix)]
 pub struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -166,7 +165,7 @@ impl Signals {
     }
 }
 
-/// The signals that end a server.
+/// Signals that end a server.
 #[cfg(not(unix))]
 pub struct Signals;
 
@@ -193,7 +192,7 @@ async fn orphaned(parent: Parent) -> StopCause {
     let mut checks = tokio::time::interval(PARENT_CHECK);
     loop {
         checks.tick().await;
-        // Orphans are adopted, by process 1 or by a subreaper.
+        // Orphans are reparented to process 1 or to a subreaper.
         if std::os::unix::process::parent_id() != at_start {
             return StopCause::Orphaned;
         }
@@ -202,6 +201,6 @@ async fn orphaned(parent: Parent) -> StopCause {
 
 #[cfg(not(unix))]
 async fn orphaned(_parent: Parent) -> StopCause {
-    // Windows closes our standard input with the parent, and that ends us.
+    // Windows closes standard input with the parent, which ends the session.
     std::future::pending().await
 }

@@ -1,8 +1,8 @@
-//! Log messages to the client: a line per call, for those who asked for it.
+//! `notifications/message`: one log message per call, for clients that requested a level.
 //!
-//! 2026-07-28 asks per request (`_meta` log level), older versions once per session
-//! (`logging/setLevel`), which only makes sense where there is a session. The operator's
-//! log is elsewhere: on standard error.
+//! Protocol version 2026-07-28 sets the level per request (`_meta`), older versions per session
+//! (`logging/setLevel`), which requires a session. The operator's log is separate and goes to
+//! standard error.
 
 #![expect(deprecated, reason = "2026-07-28 retires logging, older clients still use it")]
 
@@ -18,10 +18,10 @@ use serde_json::json;
 
 use crate::context::Surface;
 
-/// How long a reply may wait for its log message.
+/// Maximum delay of a reply by its log message.
 const LOG_MESSAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The level a session has asked for; silent until then.
+/// Log level of a session; silent until the client sets one.
 #[derive(Clone, Default)]
 pub(crate) struct SessionLevel(Arc<AtomicU8>);
 
@@ -30,7 +30,6 @@ impl SessionLevel {
         self.0.store(rank(level), Ordering::Relaxed);
     }
 
-    /// Whether nothing was asked for.
     pub(crate) fn is_silent(&self) -> bool {
         self.get().is_none()
     }
@@ -40,7 +39,7 @@ impl SessionLevel {
     }
 }
 
-/// The least severe level this client wants to hear of; `None` for silence.
+/// Returns the least severe level that the client requested; `None` for no messages.
 pub(crate) fn requested_level(
     surface: &Surface,
     request: &RequestContext<RoleServer>,
@@ -52,7 +51,7 @@ pub(crate) fn requested_level(
     request.meta.log_level().map(rank).or(of_session)
 }
 
-/// Says how a call ended, if that is severe enough.
+/// Sends the outcome of a call if it reaches the requested level.
 pub(crate) async fn send_outcome(
     surface: &Surface,
     peer: &Peer<RoleServer>,
@@ -73,11 +72,11 @@ pub(crate) async fn send_outcome(
     let data = json!({"message": format!("`{tool}` {ended}"), "tool": tool, "traceId": trace_id.to_string()});
     let message = LoggingMessageNotificationParam::new(level, data).with_logger("panoply");
     let telling = peer.notify_logging_message(message);
-    // A client that is gone needs no log.
+    // The client may have disconnected.
     surface.deliver(LOG_MESSAGE_TIMEOUT, async { drop(telling.await) }).await;
 }
 
-/// Severity, from 1; 0 means that nothing was asked for.
+/// Severity, from 1; 0 means that no level was set.
 const fn rank(level: LoggingLevel) -> u8 {
     match level {
         LoggingLevel::Debug => 1,

@@ -1,19 +1,19 @@
-//! Pages of a list, for clients that follow cursors.
+//! Cursor pagination of lists.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::model::{ErrorData, PaginatedRequestParams};
 
-/// How many entries a page has, where a list may be long.
+/// Entries per page.
 pub(crate) const PAGE_SIZE: usize = 200;
 
-/// One page, and the cursor of the next.
+/// One page and the cursor of the next.
 pub(crate) struct ListPage<T> {
     pub(crate) items: Vec<T>,
     pub(crate) next: Option<String>,
 }
 
-/// The page that `request` asks for. Lists are in a fixed order, so a cursor is a position.
+/// Returns the requested page. Lists have a fixed order, so a cursor encodes an offset.
 pub(crate) fn page<T>(
     items: Vec<T>,
     request: Option<PaginatedRequestParams>,

@@ -1,7 +1,7 @@
-//! Progress of a long call, on its way to a client that asked for it.
+//! `notifications/progress` for calls with a progress token.
 //!
-//! A handler must never wait for a slow client, so updates go through a small queue and
-//! those that do not fit are dropped; the last ones leave before the reply does.
+//! A handler must never wait for a slow client: updates pass through a bounded queue, and those
+//! that do not fit are dropped. Queued updates are sent before the reply.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,12 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::Surface;
 
-/// Updates that wait for the client.
 const QUEUE_CAPACITY: usize = 64;
-/// How long the reply waits for the last updates.
+/// Maximum delay of the reply by the last updates.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The road from one call to its client.
+/// Progress channel of one call.
 pub(crate) struct Progress {
     peer: Peer<RoleServer>,
     token: ProgressToken,
@@ -35,19 +34,19 @@ struct Update {
 }
 
 impl Progress {
-    /// A road, if the request carries a progress token.
+    /// Opens a channel if the request carries a progress token.
     pub(crate) fn requested(request: &RequestContext<RoleServer>) -> Option<Self> {
         let token = request.meta.get_progress_token()?;
         let (sender, updates) = mpsc::channel(QUEUE_CAPACITY);
         Some(Self { peer: request.peer.clone(), token, sender, updates })
     }
 
-    /// Where the handler drops its updates.
+    /// Returns the sink for the handler's updates.
     pub(crate) fn sink(&self) -> Arc<dyn ProgressSink> {
         Arc::new(Sink(self.sender.clone()))
     }
 
-    /// Runs a call and passes on its progress.
+    /// Runs a call and forwards its progress.
     pub(crate) async fn while_running<T>(
         self,
         surface: &Surface,
@@ -62,7 +61,7 @@ impl Progress {
             () = &mut forwarding => return call.await,
         };
         ended.cancel();
-        // A client that does not take them gets the reply all the same.
+        // On timeout the reply is sent without the remaining updates.
         surface.deliver(FLUSH_TIMEOUT, forwarding).await;
         outcome
     }
@@ -72,7 +71,7 @@ struct Sink(mpsc::Sender<Update>);
 
 impl ProgressSink for Sink {
     fn progress(&self, done: u64, total: Option<u64>, message: &str) {
-        // A full queue means a slow client, which will see a later update instead.
+        // The queue is full: the client is slow and receives a later update instead.
         let _dropped = self.0.try_send(Update { done, total, message: message.to_owned() });
     }
 }
@@ -91,7 +90,7 @@ async fn forward(
             () = ended.cancelled() => None,
         };
         let Some(update) = update else { return };
-        // The protocol wants each value to be larger than the one before.
+        // The protocol requires strictly increasing values.
         if last.is_some_and(|last| update.done <= last) {
             continue;
         }

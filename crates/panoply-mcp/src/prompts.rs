@@ -14,7 +14,7 @@ use crate::pagination::{PAGE_SIZE, Page, page};
 use crate::server::Inner;
 use crate::tools::LIST_TTL_MS;
 
-/// The prompts of the packs in scope.
+/// Lists the prompts of the packs in scope.
 pub(crate) fn list(
     server: &Inner,
     request: Option<PaginatedRequestParams>,
@@ -27,7 +27,7 @@ pub(crate) fn list(
     Ok(result)
 }
 
-/// A prompt with its blanks filled.
+/// Renders a prompt with its arguments.
 pub(crate) fn get(
     server: &Inner,
     request: GetPromptRequestParams,
@@ -59,7 +59,7 @@ fn unknown(server: &Inner, name: &str) -> ErrorData {
     ErrorData::invalid_params(format!("unknown prompt: `{shown}`; {hint}"), None)
 }
 
-/// Arguments are texts. A client that sends a number means its digits.
+/// Arguments are strings; other JSON values are converted to their text.
 fn texts(arguments: JsonObject) -> BTreeMap<String, String> {
     let text = |value: Value| match value {
         Value::String(text) => text,

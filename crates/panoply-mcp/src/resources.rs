@@ -16,7 +16,7 @@ use crate::server::Inner;
 use crate::tools::LIST_TTL_MS;
 use crate::widgets;
 
-/// The addresses this caller may read.
+/// Lists the resources that this caller may read.
 pub(crate) fn list(
     server: &Inner,
     request: Option<PaginatedRequestParams>,
@@ -32,7 +32,7 @@ pub(crate) fn list(
     Ok(result)
 }
 
-/// The families of addresses this caller may read.
+/// Lists the resource templates that this caller may read.
 pub(crate) fn templates(
     server: &Inner,
     request: Option<PaginatedRequestParams>,
@@ -49,7 +49,7 @@ pub(crate) fn templates(
     Ok(result)
 }
 
-/// What is at an address.
+/// Reads a resource.
 pub(crate) async fn read(
     server: &Inner,
     uri: &str,
@@ -64,8 +64,8 @@ pub(crate) async fn read(
     }
 }
 
-/// Reading and completing have no result that could carry an error, so all of them are the
-/// protocol's.
+/// Results of reads and completions cannot carry a tool error, so every error becomes a
+/// JSON-RPC error.
 pub(crate) fn refused(error: &ToolError, cx: &CallContext) -> ErrorData {
     let data = Some(plain_error(error));
     let message = error.message.clone();

@@ -1,8 +1,8 @@
-//! The MCP server over a kernel: one handler for both eras of the protocol and all transports.
+//! The MCP server: one rmcp handler for all protocol versions and transports.
 //!
-//! Versions before 2026-07-28 start with `initialize`; from then on each request says for
-//! itself who sends it. rmcp tells the two apart, and nothing here keeps state between
-//! requests except the log level that an older client may set for its own session.
+//! Versions before 2026-07-28 start with `initialize`; since then each request carries its own
+//! client information. rmcp distinguishes the two. The handler holds no state between requests
+//! except the log level that an older client sets for its session.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -39,7 +39,7 @@ use crate::transport::tool_call::{self, Answer, AnswerToolCalls, ToolCall};
 use crate::transport::{LineLimits, methods};
 use crate::{completion, context, prompts, resources, tools};
 
-/// A kernel, ready to be served over MCP.
+/// Serves a kernel over MCP.
 #[derive(Clone)]
 pub struct McpServer {
     kernel: Arc<Kernel>,
@@ -50,7 +50,7 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// A server that introduces itself by `name`.
+    /// Creates a server whose implementation name is `name`.
     pub fn new(kernel: Arc<Kernel>, name: &'static str) -> Self {
         let descriptors = Arc::new(Descriptors::of(&kernel));
         Self {
@@ -62,21 +62,21 @@ impl McpServer {
         }
     }
 
-    /// Who the process that started us is, in a session of lines; the owner unless said otherwise.
+    /// Sets the caller of stdio sessions; the local owner by default.
     #[must_use]
     pub fn with_local_caller(mut self, caller: Caller) -> Self {
         self.local = caller;
         self
     }
 
-    /// Serves the process's own standard input and output until either ends or `stop` is
-    /// cancelled. Calls in flight are answered first.
+    /// Serves standard input and output until either ends or `stop` is cancelled. Calls in flight
+    /// are answered first.
     pub async fn serve_stdio(&self, stop: CancellationToken) {
         let (input, output) = rmcp::transport::stdio_pipes();
         self.serve_lines(input, output, LineLimits::default(), stop).await;
     }
 
-    /// Serves one session of lines, wherever they come from.
+    /// Serves one session of newline-delimited JSON over any stream.
     pub async fn serve_lines<R, W>(
         &self,
         input: R,
@@ -92,8 +92,8 @@ impl McpServer {
         stdio::serve_session(handler, input, output, limits, stop, session.ending).await;
     }
 
-    /// Takes the port for an HTTP server. It serves when [`HttpServer::serve`] is called,
-    /// until `stop` is cancelled.
+    /// Binds the port of an HTTP server. [`HttpServer::serve`] then serves until `stop` is
+    /// cancelled.
     pub async fn bind_http(
         &self,
         options: HttpOptions,
@@ -119,7 +119,7 @@ impl McpServer {
     }
 }
 
-/// What rmcp calls. Cloned for each HTTP request, so it is one pointer.
+/// The rmcp handler. Cloned for each HTTP request, so it is one pointer.
 #[derive(Clone)]
 pub(crate) struct Handler(Arc<Inner>);
 
@@ -128,15 +128,15 @@ pub(crate) struct Inner {
     pub(crate) scope: Scope,
     pub(crate) surface: Surface,
     pub(crate) descriptors: Arc<Descriptors>,
-    /// The caller of a session of lines.
+    /// Caller of stdio sessions.
     pub(crate) local: Caller,
-    /// For questions that a client carries.
+    /// Signs the state of multi-round-trip elicitation.
     pub(crate) signer: Arc<StateSigner>,
     info: ServerConfig,
 }
 
 impl Inner {
-    /// Whether a call of this tool by this caller needs the consent of a person.
+    /// Whether a call of this tool by this caller requires user consent.
     pub(crate) fn needs_consent(&self, tool: &str, parts: Option<&Parts>) -> bool {
         let Some(entry) = self.kernel.resolve(tool, &self.scope) else { return false };
         context::caller(self, parts)
@@ -161,10 +161,10 @@ fn server_info(kernel: &Kernel, scope: &Scope, name: &str) -> ServerConfig {
         .with_instructions(instructions::of(kernel, scope))
 }
 
-/// rmcp sends no reply at all when a handler panics, and the client would wait for ever.
+/// Converts a panic into a JSON-RPC internal error; rmcp would send no reply at all.
 ///
-/// Boxed at once: rmcp moves the future of each request several times on its way into a task,
-/// and that of a call has thousands of bytes.
+/// Boxed early: rmcp moves the future of each request several times on its way into a task,
+/// and the future of a call has thousands of bytes.
 fn catch_panic<'a, T: 'a>(
     work: impl Future<Output = Result<T, ErrorData>> + Send + 'a,
 ) -> BoxFuture<'a, Result<T, ErrorData>> {
@@ -184,8 +184,8 @@ impl Handler {
 }
 
 impl AnswerToolCalls for Handler {
-    /// In a version of the protocol that has handshakes, after the handshake, for clients that
-    /// want no log messages.
+    /// Requires a protocol version with handshake, a completed handshake, and no requested log
+    /// messages.
     fn accepts(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
         let has_handshake = match &self.0.surface {
             Surface::Lines(session) => session.has_handshake() && session.level.is_silent(),
@@ -195,9 +195,9 @@ impl AnswerToolCalls for Handler {
             return false;
         }
         match &self.0.surface {
-            // rmcp carries requests to the client.
+            // Only rmcp can send requests to a stdio client.
             Surface::Lines(_) => call.wants_only_a_reply() && !self.may_elicit(call, parts),
-            // We do: rmcp drops the responses. Such a call reports no progress.
+            // rmcp drops the responses over HTTP, so the fast path elicits. It reports no progress.
             Surface::Http => {
                 call.wants_only_a_reply() || (!call.is_stateless() && self.may_elicit(call, parts))
             }
@@ -254,7 +254,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let result = self.negotiate_initialize(&request)?;
-        // Later requests of the session are read by the version that was agreed, not asked for.
+        // Later requests of the session use the negotiated version, not the requested one.
         let mut peer = request;
         peer.protocol_version = result.protocol_version.clone();
         if let Surface::Lines(session) = &self.0.surface {
@@ -316,8 +316,8 @@ impl ServerHandler for Handler {
         .await
     }
 
-    // Providers announce no changes, so a subscription is accepted and stays silent; the
-    // capability is not advertised. An error would only stop clients that subscribe unasked.
+    // Providers announce no changes, so a subscription is accepted without effect and the
+    // capability is not advertised. An error would break clients that subscribe regardless.
     async fn subscribe(
         &self,
         _request: SubscribeRequestParams,

@@ -1,4 +1,4 @@
-//! `tools/list`: the registry as MCP shows it.
+//! `tools/list`: the registry as MCP tool descriptors.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 use crate::pagination::{Page, page};
 use crate::server::Inner;
 
-/// Clients may keep a list this long. It is fixed while the server runs.
+/// Time for which clients may cache the list. It never changes while the server runs.
 pub(crate) const LIST_TTL_MS: u64 = 5 * 60 * 1000;
 
-/// What `tools/list` says about each tool, made when it is first asked for: generating all
-/// schemas takes longer than everything else that happens before the first reply.
+/// Tool descriptors, built on first use: generating all schemas takes longer than the rest of
+/// the startup.
 pub(crate) struct Descriptors(HashMap<&'static str, OnceLock<Tool>>);
 
 impl Descriptors {
@@ -28,7 +28,7 @@ impl Descriptors {
         Self(entries.map(|entry| (entry.spec.name, OnceLock::new())).collect())
     }
 
-    /// The tool of this name or alias.
+    /// Returns the tool with this name or alias.
     pub(crate) fn get(&self, registry: &Registry, name: &str) -> Option<Tool> {
         self.of_entry(registry.get(name)?)
     }
@@ -39,7 +39,7 @@ impl Descriptors {
     }
 }
 
-/// The tools this caller may call. All on one page: a client in wide use ignores cursors.
+/// Lists the tools that this caller may call, on one page: a widely used client ignores cursors.
 pub(crate) fn list(
     server: &Inner,
     request: Option<PaginatedRequestParams>,
@@ -48,7 +48,7 @@ pub(crate) fn list(
     let listed = server.kernel.listed(&server.scope, caller);
     let Page { items, next } = page(listed, request, usize::MAX)?;
     let tools = items.into_iter().filter_map(|entry| server.descriptors.of_entry(entry));
-    // What is listed depends on who asks.
+    // The list depends on the caller.
     let mut result = ListToolsResult::with_all_items(tools.collect())
         .with_ttl_ms(LIST_TTL_MS)
         .with_cache_scope(CacheScope::Private);
@@ -83,7 +83,7 @@ fn descriptor_meta(entry: &ToolEntry) -> JsonObject {
         meta.insert("panoply/deprecated".to_owned(), notice);
     }
     if let Some(widget) = &spec.widget {
-        // The first is the MCP Apps standard, the second its older form, the rest is for ChatGPT.
+        // `ui` is the MCP Apps standard, the next key its older form; the rest is for ChatGPT.
         meta.insert(
             "ui".to_owned(),
             json!({"resourceUri": widget.resource_uri, "visibility": ["model", "app"]}),
@@ -94,14 +94,14 @@ fn descriptor_meta(entry: &ToolEntry) -> JsonObject {
         meta.insert("openai/toolInvocation/invoked".to_owned(), widget.invoked.into());
     }
     if spec.widget.is_some() || !spec.category.mutates() {
-        // ChatGPT lets a page call only what says so. Pages read; what changes data they call
-        // only where that is what the page is for.
+        // ChatGPT lets a widget call only tools that allow it. Widgets may call read tools, and
+        // mutations only where the widget exists for that mutation.
         meta.insert("openai/widgetAccessible".to_owned(), true.into());
     }
     meta
 }
 
-/// The registry has checked that every schema is an object.
+/// The registry guarantees that every schema is an object.
 fn object(schema: &Value) -> Arc<JsonObject> {
     Arc::new(schema.as_object().cloned().unwrap_or_default())
 }

@@ -1,8 +1,8 @@
-//! The pages that hosts show beside a reply, at the `ui://` addresses that tools declare.
+//! Widget pages: HTML resources at the `ui://` URIs that tools declare.
 //!
-//! They are built from `widgets/` into one file each, which is part of the program. A tool whose
-//! page has no file here gets a plain one that shows any reply as a sentence and a table: a
-//! host that finds nothing at the address shows an error instead.
+//! Each page is one file, built from `widgets/` and embedded in the program. A tool whose URI has
+//! no file gets a generic page that shows any reply as a sentence and a table: a host that finds
+//! no resource at the URI shows an error.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use panoply_contract::kernel::{Kernel, Scope};
 use panoply_contract::resource::{Resource, ResourceBody, ResourceContent};
 use serde_json::{Map, json};
 
-/// What MCP Apps hosts and ChatGPT know a page by.
+/// MIME type by which MCP Apps hosts and ChatGPT recognise a widget.
 const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// A page, by the name in its address: `ui://panoply/{name}-v1.html`.
+/// A widget page, named by its URI: `ui://panoply/{name}-v1.html`.
 struct WidgetPage {
     name: &'static str,
-    /// For the model, which does not see the page.
+    /// Description for the model, which does not see the page.
     shows: &'static str,
     html: &'static str,
 }
@@ -76,7 +76,7 @@ const WIDGET_PAGES: &[WidgetPage] = &[
     },
 ];
 
-/// The pages of the tools that this caller may call.
+/// Lists the widget pages of the tools that this caller may call.
 pub(crate) fn list(kernel: &Kernel, scope: &Scope, caller: &Caller) -> Vec<Resource> {
     let page = |(uri, title): (&'static str, &'static str)| Resource {
         uri: uri.to_owned(),
@@ -89,7 +89,7 @@ pub(crate) fn list(kernel: &Kernel, scope: &Scope, caller: &Caller) -> Vec<Resou
     declared(kernel, scope, caller).into_iter().map(page).collect()
 }
 
-/// The page at `uri`, if a tool that this caller may call declares it.
+/// Reads the page at `uri` if a tool that this caller may call declares it.
 pub(crate) fn read(
     kernel: &Kernel,
     scope: &Scope,
@@ -108,13 +108,13 @@ pub(crate) fn read(
     })
 }
 
-/// The text of the page with this name and version, such as `rmf-fund-list-v1.html`.
+/// Returns the HTML of a file name such as `rmf-fund-list-v1.html`.
 pub(crate) fn html_of(file_name: &str) -> Option<&'static str> {
     file(file_name).map(|file| file.html)
 }
 
-/// What hosts ask about a page: first the MCP Apps standard, then what ChatGPT calls the same.
-/// A page needs no network, and says so.
+/// Metadata of a page: the MCP Apps keys, then the equivalent ChatGPT keys.
+/// The CSP allows no network.
 fn about(file: &WidgetPage) -> Map<String, serde_json::Value> {
     let meta = json!({
         "ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": true},
@@ -138,7 +138,7 @@ fn file(file_name: &str) -> Option<&'static WidgetPage> {
     WIDGET_PAGES.iter().find(|page| is_version && page.name == name)
 }
 
-/// Each address once, with the title of the first tool that declares it.
+/// Each URI once, with the title of the first tool that declares it.
 fn declared(
     kernel: &Kernel,
     scope: &Scope,

@@ -1,4 +1,4 @@
-//! The issuer's public keys, fetched when needed and kept when the issuer is away.
+//! JWKS cache: fetches the issuer's public keys on demand and serves stale keys during an outage.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,26 +11,26 @@ use panoply_contract::clock::Clock;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Fetches the issuer's key set. The binary does the network; this crate only reads JSON.
+/// Fetches the issuer's key set. The binary implements it; this crate has no HTTP client.
 pub trait JwksSource: Send + Sync + 'static {
     /// The JSON text of the key set (RFC 7517 §5).
     fn fetch(&self) -> BoxFuture<'_, Result<String, JwksUnavailable>>;
 }
 
-/// The key set could not be had; the reason is for the log.
+/// The key set is unavailable; the reason goes to the log.
 #[derive(Debug, thiserror::Error)]
 #[error("key set of the issuer is not available: {0}")]
 pub struct JwksUnavailable(pub String);
 
-/// Between two fetches that unknown key ids caused: strangers choose those ids.
+/// Rate limit for fetches caused by unknown key ids, which an attacker can choose freely.
 const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(30);
-/// After this long the set is fetched again, so that a withdrawn key stops working.
+/// Maximum age of the cached set, so that a withdrawn key stops working.
 const CACHE_TTL: Duration = Duration::from_secs(3600);
 
-/// How long the issuer may take to answer.
+/// Timeout of one fetch.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One key and the only algorithm it is used with.
+/// A key and the only algorithm that it may verify.
 pub(super) struct VerifyingKey {
     pub(super) algorithm: Algorithm,
     pub(super) key: DecodingKey,
@@ -41,7 +41,7 @@ type KeySet = HashMap<String, Arc<VerifyingKey>>;
 pub(super) struct Jwks {
     source: Arc<dyn JwksSource>,
     known: RwLock<CachedKeys>,
-    /// When we last tried to fetch. Held while fetching, so that a crowd causes one fetch.
+    /// Time of the last fetch attempt. Locked while fetching: concurrent lookups share one fetch.
     last_try: tokio::sync::Mutex<Option<Duration>>,
 }
 
@@ -51,12 +51,12 @@ struct CachedKeys {
     fetched: Option<Duration>,
 }
 
-/// What became of a search for a key.
+/// Result of a key lookup.
 pub(super) enum KeyLookup {
     Key(Arc<VerifyingKey>),
-    /// The issuer has no such key.
+    /// The issuer has no key with this id.
     Unknown,
-    /// We have never seen the issuer's keys.
+    /// No key set has been fetched yet.
     Unavailable,
 }
 
@@ -71,7 +71,7 @@ impl Jwks {
             return KeyLookup::Key(key);
         }
         let mut last_try = self.last_try.lock().await;
-        // Whoever held the lock may have fetched what we want.
+        // The previous lock holder may have fetched the key.
         let wanted = !matches!(self.cached(id), KeyLookup::Key(_)) || !self.is_fresh(now);
         let may_fetch =
             last_try.is_none_or(|tried| now.saturating_sub(tried) >= MIN_FETCH_INTERVAL);
@@ -82,7 +82,7 @@ impl Jwks {
         self.cached(id)
     }
 
-    /// Replaces the set, or leaves the last good one in use.
+    /// Replaces the set; a failed fetch leaves the last valid one in use.
     async fn refresh(&self, now: Duration) {
         let fetched = match tokio::time::timeout(FETCH_TIMEOUT, self.source.fetch()).await {
             Ok(Ok(text)) => read_set(&text),
@@ -113,8 +113,8 @@ impl Jwks {
     }
 }
 
-/// Keys we can use, by id. Others are left out rather than failing the whole set:
-/// issuers publish keys of kinds we do not accept beside those we do.
+/// Parses the usable keys, by id. Others are skipped rather than failing the whole set:
+/// issuers also publish key types that this server does not accept.
 fn read_set(text: &str) -> Result<KeySet, JwksUnavailable> {
     #[derive(Deserialize)]
     struct Set {

@@ -1,7 +1,7 @@
-//! API keys: `pnp_<id>_<secret>`, kept only as SHA-256.
+//! API keys: `pnp_<id>_<secret>`, stored only as SHA-256.
 //!
-//! The secret is 32 random bytes, so a fast hash is enough: there is no dictionary to try,
-//! and a slow hash would let strangers burn our time.
+//! The secret is 32 random bytes, so a fast hash suffices: a dictionary attack is impossible,
+//! and a slow hash would let unauthenticated clients consume CPU time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,58 +20,58 @@ use super::NotAdmitted;
 
 const PREFIX: &str = "pnp_";
 
-/// No key has this id, or its secret is another.
+/// No key has this id, or the secret does not match.
 pub(super) const UNKNOWN: &str = "unknown key";
-/// The key was taken back.
+/// The key was revoked.
 pub(super) const REVOKED: &str = "key is revoked";
-/// The key's time is over.
+/// The key has expired.
 pub(super) const EXPIRED: &str = "key has expired";
 
-/// Where keys are kept. Asked on every request, so a revoked key stops working at once.
+/// Key storage. Queried on every request, so a revoked key stops working at once.
 pub trait KeyStore: Send + Sync + 'static {
-    /// The key of that id, revoked or not. A store that cannot be read must say so: a client
-    /// that is told its key is bad throws it away.
+    /// Returns the key with this id, revoked or not. An unreadable store must return an error:
+    /// a client discards a key that is reported as invalid.
     fn key(&self, id: &str) -> Result<Option<ApiKey>, KeysUnavailable>;
 }
 
-/// The keys cannot be read now; the reason is in the log.
+/// The key store is unreadable; the reason is in the log.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("keys cannot be read")]
 pub struct KeysUnavailable;
 
-/// What is kept of a key.
+/// Stored record of a key.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
-    /// The part that may be shown and logged.
+    /// Public part, which may be shown and logged.
     pub id: String,
-    /// What a person calls it.
+    /// Display name.
     pub name: String,
-    /// The hash of the whole key.
+    /// Hash of the whole key.
     pub hash: KeyHash,
-    /// The user it acts for, as `user_…`.
+    /// User that the key acts for, as `user_…`.
     pub user_id: String,
-    /// What it may do.
+    /// Permissions of the key.
     pub grants: Grants,
-    /// When it stops working.
+    /// Expiry time.
     pub expires: Option<Timestamp>,
-    /// Whether it has been taken back.
+    /// Whether the key was revoked.
     pub revoked: bool,
 }
 
-/// The SHA-256 of a key, written as 64 hexadecimal digits.
+/// SHA-256 of a key, written as 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct KeyHash([u8; 32]);
 
-/// Why a text is not a key, or not the hash of one.
+/// The text is not a key, or not the hash of a key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("expected `{expected}`")]
 pub struct BadKey {
-    /// What it should look like.
+    /// Expected format.
     pub expected: &'static str,
 }
 
 impl ApiKey {
-    /// The text of a new key, to be shown once. The id is 1 to 32 letters and digits.
+    /// Formats a new key, to be shown once. The id has 1 to 32 letters and digits.
     pub fn text(id: &str, secret: [u8; 32]) -> Result<String, BadKey> {
         let fits =
             (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -84,12 +84,12 @@ impl ApiKey {
 }
 
 impl KeyHash {
-    /// The hash of a key's text.
+    /// Hashes the text of a key.
     pub fn of(key: &str) -> Self {
         Self(Sha256::digest(key.as_bytes()).into())
     }
 
-    /// Reads 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, BadKey> {
         let bad = BadKey { expected: "64 hexadecimal digits" };
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -114,27 +114,27 @@ pub(super) fn looks_like_key(token: &str) -> bool {
     token.starts_with(PREFIX)
 }
 
-/// The id in the text of a key.
+/// Returns the id in the text of a key.
 pub(super) fn id_of(token: &str) -> Option<&str> {
     token.strip_prefix(PREFIX)?.split_once('_').map(|(id, _)| id)
 }
 
-/// A key as the audit log names it.
+/// Name of a key in the audit log.
 fn label(id: &str, name: &str) -> Arc<str> {
     let name: String = name.chars().take(MAX_NAME_CHARS).collect();
     format!("key {name} ({id})").into()
 }
 
-/// A longer name is cut in the audit log.
+/// Longer names are truncated in the audit log.
 const MAX_NAME_CHARS: usize = 80;
 
-/// Look-ups at a time. They take microseconds; more than these wait for a file that hangs.
+/// Concurrent lookups. One takes microseconds; the limit matters only while the file hangs.
 static LOOKUPS: Semaphore = Semaphore::const_new(32);
-/// How long a look-up may take before keys count as unavailable.
+/// A lookup that takes longer makes the keys unavailable.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The caller behind a key. The store is read off the runtime's workers, where no time limit
-/// could fire.
+/// Authenticates a key. The store is read on the blocking pool: a timeout could not fire on a
+/// worker thread.
 pub(super) async fn check(
     store: &Arc<dyn KeyStore>,
     token: &str,
@@ -158,7 +158,7 @@ fn caller_of(store: &dyn KeyStore, token: &str, now: Timestamp) -> Result<Caller
         Some(id) => store.key(id).map_err(|KeysUnavailable| NotAdmitted::Unavailable)?,
         None => None,
     };
-    // An unknown id takes as long as a wrong secret, so ids cannot be found by the clock.
+    // Constant time: an unknown id takes as long as a wrong secret, so timing reveals no ids.
     let expected = key.as_ref().map_or(KeyHash([0; 32]), |key| key.hash);
     let matches = bool::from(KeyHash::of(token).0.ct_eq(&expected.0));
     let Some(key) = key.filter(|_| matches) else {

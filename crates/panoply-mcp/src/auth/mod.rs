@@ -1,7 +1,7 @@
-//! Who is asking: API keys and bearer tokens over HTTP, turned into a [`Caller`].
+//! Authentication over HTTP: maps API keys and bearer tokens to a [`Caller`].
 //!
-//! Credentials travel in the `Authorization` header and nowhere else: a query ends up in
-//! logs and histories. A bad credential is always 401, and never says which part was bad.
+//! Credentials are accepted only in the `Authorization` header: query strings end up in logs and
+//! histories. An invalid credential is always 401, without stating which part is invalid.
 
 mod jwks;
 mod keys;
@@ -19,28 +19,28 @@ pub use jwks::{JwksSource, JwksUnavailable};
 pub use keys::{ApiKey, BadKey, KeyHash, KeyStore, KeysUnavailable};
 pub use tokens::{Issuer, TokenVerifier};
 
-/// Decides who a request comes from. Asked once per request, before its body is read.
+/// Authenticates requests. Called once per request, before the body is read.
 pub trait Admission: Send + Sync + 'static {
-    /// The caller behind a credential, in one step: a shared store answers with one round trip.
+    /// Authenticates a credential in one step, so that a shared store needs one round trip.
     fn admit<'a>(
         &'a self,
         credential: Credential<'a>,
     ) -> BoxFuture<'a, Result<Admitted, NotAdmitted>>;
 
-    /// Whether requests without a credential are admitted at this moment.
+    /// Whether requests without a credential are currently admitted.
     fn is_open(&self) -> bool;
 
-    /// The issuer of tokens, where there is one.
+    /// The token issuer, if one is configured.
     fn issuer(&self) -> Option<&Issuer> {
         None
     }
 }
 
-/// What a request brought along to prove who sent it.
+/// Credential of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Credential<'a> {
     bearer: Bearer<'a>,
-    /// The path of the request: a token may be meant for one pack.
+    /// Path of the request: the audience of a token may be one pack.
     path: &'a str,
 }
 
@@ -51,45 +51,45 @@ enum Bearer<'a> {
     Malformed(&'static str),
 }
 
-/// A caller, and how it was recognised.
+/// An authenticated caller.
 #[derive(Clone, Debug)]
 pub struct Admitted {
-    /// The caller.
+    /// The authenticated caller.
     pub caller: Caller,
-    /// How it was recognised.
+    /// Method of authentication.
     pub proof: Proof,
 }
 
-/// How a caller was recognised.
+/// Method of authentication.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Proof {
-    /// By being on this machine.
+    /// Local access without a credential.
     Presence,
-    /// By an API key, whose rights are fixed.
+    /// API key, with fixed permissions.
     Key,
-    /// By a token, which the issuer may give more scopes.
+    /// Token, for which the issuer can grant more scopes.
     Token,
 }
 
-/// Why a request is not admitted.
+/// Authentication failure.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum NotAdmitted {
-    /// No credential came.
+    /// No credential was sent.
     Missing,
-    /// One came and was not good; the reason is for the log.
+    /// The credential is invalid; the reason goes to the log.
     Invalid(&'static str),
-    /// It is good, and allows nothing here.
+    /// The credential is valid but grants no permission here.
     Powerless,
-    /// It could not be checked now: the keys cannot be read, or the issuer cannot be reached.
+    /// The credential could not be checked: the key store or the issuer is unavailable.
     Unavailable,
 }
 
-/// Admits everybody as the local owner. Only for loopback.
+/// Admits every request as the local owner. Only for loopback.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalOwner;
 
 impl LocalOwner {
-    /// The admission of somebody on this machine.
+    /// The local owner, authenticated by local access.
     pub fn admitted() -> Admitted {
         Admitted { caller: Caller::local_owner(), proof: Proof::Presence }
     }
@@ -108,13 +108,13 @@ impl Admission for LocalOwner {
     }
 }
 
-/// Admits callers with a valid key or token. One kind at least must be there.
+/// Admits callers with a valid key or token. At least one of the two must be configured.
 pub struct Credentials {
     /// API keys.
     pub keys: Option<Arc<dyn KeyStore>>,
     /// Tokens of an OAuth 2.1 issuer.
     pub tokens: Option<Arc<TokenVerifier>>,
-    /// Decides what has expired.
+    /// Clock for expiry.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -160,8 +160,8 @@ impl Credentials {
 }
 
 impl<'a> Credential<'a> {
-    /// The id of the key that was shown, when `denied` says that it is one of ours. The id of an
-    /// unknown key is not given: it may be part of a secret that was pasted in the wrong place.
+    /// Returns the id of a refused key if the key exists. The id of an unknown key is withheld:
+    /// it may be part of a secret that was pasted by mistake.
     pub(crate) fn known_key_id(&self, denied: &NotAdmitted) -> Option<&'a str> {
         let is_ours = matches!(denied, NotAdmitted::Invalid(keys::REVOKED | keys::EXPIRED));
         match self.bearer {
@@ -170,7 +170,7 @@ impl<'a> Credential<'a> {
         }
     }
 
-    /// Reads the `Authorization` header of a request to `path`.
+    /// Parses the `Authorization` header of a request to `path`.
     pub(crate) fn of(headers: &'a HeaderMap, path: &'a str) -> Self {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let bearer = match (values.next(), values.next()) {
@@ -198,7 +198,7 @@ impl<'a> Bearer<'a> {
 }
 
 impl NotAdmitted {
-    /// The reason as the audit log names it; `None` when the fault is the server's.
+    /// Code for the audit log; `None` for a failure of the server.
     pub(crate) fn audit_code(&self) -> Option<&'static str> {
         match self {
             Self::Missing => Some("CREDENTIAL_MISSING"),
@@ -228,7 +228,7 @@ impl NotAdmitted {
         }
     }
 
-    /// The `WWW-Authenticate` of RFC 6750 and RFC 9728.
+    /// Value of `WWW-Authenticate` (RFC 6750, RFC 9728).
     pub(crate) fn challenge(&self, issuer: Option<&Issuer>, path: &str) -> Option<HeaderValue> {
         let error = match self {
             Self::Missing => "",
@@ -240,8 +240,8 @@ impl NotAdmitted {
     }
 }
 
-/// A `Bearer` challenge. Clients start their login from the metadata it names; without
-/// `scopes` they are told all that exist. Without credentials there is no `error`.
+/// Formats a `Bearer` challenge. Clients start their login from the metadata URL; without
+/// `scopes` all supported scopes are listed. Without credentials there is no `error`.
 pub(crate) fn challenge(
     error: &str,
     issuer: Option<&Issuer>,

@@ -1,8 +1,8 @@
-//! Bearer tokens: signed by the issuer, meant for us, and valid now (RFC 9068, RFC 8707).
+//! JWT bearer tokens: signature, audience and validity (RFC 9068, RFC 8707).
 //!
-//! Only RS256, ES256 and EdDSA are accepted, each with keys of its own kind, so a public
-//! key can never be used as a shared secret. Keys come from the issuer's key set alone:
-//! `jku`, `x5u` and `jwk` in a token's header are not even read.
+//! Only RS256, ES256 and EdDSA are accepted, each with its own key type, so a public key can
+//! never be used as an HMAC secret. Keys come only from the issuer's key set: `jku`, `x5u` and
+//! `jwk` in a token header are ignored.
 
 use std::sync::Arc;
 
@@ -19,44 +19,44 @@ use sha2::{Digest, Sha256};
 use super::NotAdmitted;
 use super::jwks::{Jwks, JwksSource, KeyLookup};
 
-/// The authorization server whose tokens we accept.
+/// The authorization server whose tokens are accepted.
 #[derive(Clone, Debug)]
 pub struct Issuer {
-    /// Its identifier, compared with `iss` letter by letter.
+    /// Issuer identifier, compared exactly with `iss`.
     pub issuer: String,
-    /// Our own address as clients know it, such as `https://tools.example.com/mcp`. Tokens
-    /// must name it, or the pack's address below it, as their audience.
+    /// Public URL of this server, such as `https://tools.example.com/mcp`. The audience of a
+    /// token must be this URL or the URL of a pack below it.
     pub resource: String,
-    /// The scopes that exist here, which are the permissions of the tools.
+    /// Supported scopes: the permissions of the tools.
     pub scopes: Vec<String>,
 }
 
-/// Checks tokens of one issuer.
+/// Verifies tokens of one issuer.
 pub struct TokenVerifier {
     issuer: Issuer,
-    /// The issuer as the audit log names it.
+    /// Name of the issuer in the audit log.
     label: Arc<str>,
     keys: Jwks,
 }
 
-/// Tokens are a kilobyte or two. A longer one is not worth the work of checking it.
+/// Tokens have one or two kilobytes. Longer ones are refused before any parsing.
 const MAX_TOKEN_BYTES: usize = 8 * 1024;
-/// How far the issuer's clock may be from ours, in seconds.
+/// Allowed clock skew in seconds.
 const LEEWAY: f64 = 60.0;
 
 impl TokenVerifier {
-    /// A verifier that gets the issuer's keys from `source` when the first token comes.
+    /// Creates a verifier that fetches the issuer's keys from `source` for the first token.
     pub fn new(issuer: Issuer, source: Arc<dyn JwksSource>) -> Self {
         let label = format!("issuer {}", issuer.issuer).into();
         Self { issuer, label, keys: Jwks::new(source) }
     }
 
-    /// Whose tokens these are.
+    /// The accepted issuer.
     pub(super) const fn issuer(&self) -> &Issuer {
         &self.issuer
     }
 
-    /// The caller behind a token that was sent to the resource at `path`.
+    /// Verifies a token that was sent to the resource at `path` and returns its caller.
     pub(super) async fn check(
         &self,
         token: &str,
@@ -122,7 +122,7 @@ impl TokenVerifier {
 }
 
 impl Issuer {
-    /// The resource that `path` belongs to: `/mcp/rmf` is one of its own.
+    /// Returns the OAuth resource of `path`; `/mcp/rmf` is a separate resource.
     pub(crate) fn resource_at(&self, path: &str) -> String {
         match path.strip_prefix("/mcp/").filter(|pack| !pack.is_empty() && !pack.contains('/')) {
             Some(pack) => format!("{}/{pack}", self.resource.trim_end_matches('/')),
@@ -130,7 +130,7 @@ impl Issuer {
         }
     }
 
-    /// Where the metadata of that resource are (RFC 9728 §3.1).
+    /// Returns the metadata URL of that resource (RFC 9728 §3.1).
     pub(crate) fn metadata_url(&self, path: &str) -> String {
         let resource = self.resource_at(path);
         let after_scheme = resource.find("://").map_or(0, |at| at + 3);
@@ -164,7 +164,7 @@ impl Header {
     }
 }
 
-/// `derive` refuses a claim that comes twice, which a lenient reader could read either way.
+/// `derive` refuses duplicate claims, which parsers resolve differently.
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
@@ -177,7 +177,7 @@ struct Claims {
     scp: Option<OneOrMany>,
 }
 
-/// A text or a list of texts.
+/// A string or a list of strings.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OneOrMany {
@@ -212,7 +212,7 @@ fn read_header(token: &str) -> Result<Header, NotAdmitted> {
     serde_json::from_slice(&json).map_err(|_| NotAdmitted::Invalid("header is malformed"))
 }
 
-/// The claims are checked here, by a clock that tests can hold still.
+/// Verifies the signature only; claims are checked in this module with an injectable clock.
 fn signature_only(algorithm: Algorithm) -> Validation {
     let mut validation = Validation::new(algorithm);
     validation.required_spec_claims.clear();
@@ -222,8 +222,8 @@ fn signature_only(algorithm: Algorithm) -> Validation {
     validation
 }
 
-/// Namespaced by the issuer and hashed, always: a subject that looks like one of our own user ids
-/// must not become that user, and an e-mail address must not end up in logs.
+/// Hashes issuer and subject: a subject that looks like a local user id must not become that
+/// user, and an e-mail address must not appear in logs.
 fn user_id(issuer: &str, subject: &str) -> String {
     let digest = Sha256::digest(format!("{issuer}\0{subject}"));
     let short: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();

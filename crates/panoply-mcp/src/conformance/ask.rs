@@ -1,4 +1,4 @@
-//! Tools that ask the client while they run, as the versions before 2026-07-28 do it.
+//! Tools that send requests to the client, as in versions before 2026-07-28.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::data::{Data, broken, from_json};
 use super::{Context, done};
 use crate::elicit;
 
-/// Without a session the answer cannot find its way back, and the suite should not wait a minute.
+/// Without a session no answer can arrive, and the suite should not wait for a minute.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Refuses a client that did not say it can sample.
+/// Refuses a client without the sampling capability.
 pub(super) fn needs_sampling(context: &Context) -> Result<CallToolResponse, ErrorData> {
     let declared =
         context.client_capabilities().and_then(|capabilities| to_json(&capabilities).ok());
@@ -23,7 +23,7 @@ pub(super) fn needs_sampling(context: &Context) -> Result<CallToolResponse, Erro
     Err(ErrorData::missing_required_client_capability(needed))
 }
 
-/// Asks the client's model.
+/// Sends a sampling request.
 pub(super) async fn sampling(
     request: &CallToolRequestParams,
     context: &Context,
@@ -39,7 +39,7 @@ pub(super) async fn sampling(
     done(&format!("LLM response: {}", text.and_then(Value::as_str).unwrap_or("(not a text)")))
 }
 
-/// Asks the user with the form that belongs to the tool.
+/// Sends the elicitation form of the tool.
 pub(super) async fn elicitation(
     request: &CallToolRequestParams,
     context: &Context,

@@ -1,4 +1,4 @@
-//! Reads `fixture.json`: lists of definitions, each with the result it always gives, if it has one.
+//! Reads `fixture.json`: definitions with their fixed results.
 
 use std::sync::OnceLock;
 
@@ -35,7 +35,7 @@ impl Data {
             .find(|entry| entry.pointer(pointer).and_then(Value::as_str) == Some(text))
     }
 
-    /// What a section holds under a name.
+    /// Returns the entry of a section by name.
     pub(super) fn named(&self, section: &str, name: &str) -> Option<&Value> {
         self.0.get(section)?.get(name)
     }
@@ -50,7 +50,7 @@ pub(super) fn from_json<T: DeserializeOwned>(value: Value) -> Result<T, ErrorDat
     serde_json::from_value(value).map_err(broken)
 }
 
-/// A finished result as an rmcp type; 2026-07-28 wants it to say that it is finished.
+/// Converts a complete result to an rmcp type; 2026-07-28 requires `resultType`.
 pub(super) fn complete<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
     if let Some(fields) = value.as_object_mut() {
         fields.insert("resultType".to_owned(), Value::from("complete"));
@@ -58,7 +58,7 @@ pub(super) fn complete<T: DeserializeOwned>(mut value: Value) -> Result<T, Error
     from_json(value)
 }
 
-/// The fixture itself is wrong.
+/// Error for an invalid fixture.
 #[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err")]
 pub(super) fn broken(error: serde_json::Error) -> ErrorData {
     ErrorData::internal_error(format!("the fixture does not fit rmcp's types: {error}"), None)

@@ -1,6 +1,6 @@
-//! Tools and a prompt that answer "I need input first", as 2026-07-28 does it (SEP-2322).
+//! Tools and a prompt with input-required results, as in 2026-07-28 (SEP-2322).
 //!
-//! Between rounds the server keeps nothing: what it must remember travels in a sealed state.
+//! The server holds no state between rounds: it travels in a signed state.
 
 use std::sync::LazyLock;
 
@@ -54,12 +54,12 @@ pub(super) fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptRespon
     complete(json!({"messages": [message]})).map(GetPromptResponse::Complete)
 }
 
-/// What the round asks for: requests by key.
+/// Requests of a round, by key.
 fn requests(name: &str, step: usize) -> Option<Map<String, Value>> {
     Data::get().named("rounds", name)?.get(step)?.as_object().cloned()
 }
 
-/// Leaves out what this client did not say it can do.
+/// Removes requests that the client does not support.
 fn supported(wanted: Map<String, Value>, context: &Context) -> Map<String, Value> {
     let declared = context.client_capabilities();
     let declared = declared.and_then(|capabilities| serde_json::to_value(capabilities).ok());
@@ -71,7 +71,7 @@ fn supported(wanted: Map<String, Value>, context: &Context) -> Map<String, Value
     wanted.into_iter().filter(|(_, request)| asked(request)).collect()
 }
 
-/// Whether every request has an answer of the right shape.
+/// Whether every request has an answer of the expected shape.
 fn is_answered(wanted: &Map<String, Value>, answers: Option<&InputResponses>) -> bool {
     let Some(answers) = answers else { return false };
     wanted.iter().all(|(key, request)| {
@@ -94,7 +94,7 @@ fn required(
     round_trip::required(wanted, state).map_err(broken)
 }
 
-/// What the answers said, for the final text.
+/// Formats the answers for the final text.
 fn answers_text(name: &str, answers: Option<&InputResponses>) -> String {
     let answers = serde_json::to_value(answers).unwrap_or_default();
     match answers.pointer("/user_name/content/name").and_then(Value::as_str) {
@@ -104,7 +104,7 @@ fn answers_text(name: &str, answers: Option<&InputResponses>) -> String {
     }
 }
 
-/// The round that a sealed state stands for; the first when there is none.
+/// Returns the round of a signed state; the first round without state.
 fn round(state: Option<&str>) -> Result<usize, ErrorData> {
     let Some(state) = state else { return Ok(0) };
     let step = SIGNER.verify(state, "").and_then(|step| step.parse().ok());

@@ -1,8 +1,8 @@
-//! The fixture that the official conformance suites ask for; compiled only by `./test`.
+//! Fixture of the official conformance suites; compiled only by `./test`.
 //!
 //! It shows parts of the protocol that the kernel deliberately does not offer to packs (sampling,
-//! elicitation, audio, results that need input), so it speaks rmcp and knows nothing of the
-//! contract. Names, texts and schemas are the suites'; they are data, in `fixture.json`.
+//! elicitation, audio, input-required results), so it uses rmcp directly and bypasses the
+//! contract. Names, texts and schemas are given by the suites, as data in `fixture.json`.
 
 mod ask;
 mod data;
@@ -96,7 +96,7 @@ pub async fn call(
     Some(behave(request, context).await)
 }
 
-/// The tools whose result is not written down.
+/// Tools without a fixed result.
 async fn behave(
     request: &CallToolRequestParams,
     context: &Context,
@@ -145,7 +145,7 @@ fn done(text: &str) -> Result<CallToolResponse, ErrorData> {
     result.map(CallToolResponse::Complete)
 }
 
-/// The suites want notifications to arrive one by one.
+/// The suites require notifications to arrive one by one.
 async fn pause() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
@@ -155,7 +155,7 @@ async fn log(context: &Context, line: &str) {
     let note =
         json!({"method": "notifications/message", "params": {"level": "info", "data": line}});
     if let Ok(note) = data::from_json::<ServerNotification>(note) {
-        // A client that has gone away needs no log.
+        // The client may have disconnected.
         let _ = context.peer.send_notification(note).await;
     }
 }
@@ -163,7 +163,7 @@ async fn log(context: &Context, line: &str) {
 async fn progress(context: &Context, percent: f64) {
     if let Some(token) = context.meta.get_progress_token() {
         let note = ProgressNotificationParam::new(token, percent).with_total(100.0);
-        // A client that has gone away needs no progress.
+        // The client may have disconnected.
         let _ = context.peer.notify_progress(note).await;
     }
 }

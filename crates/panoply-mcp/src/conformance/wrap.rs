@@ -1,4 +1,4 @@
-//! The fixture laid over the real handler, so that the suites judge our transports and limits.
+//! Wraps the real handler with the fixture, so that the suites test the real transports and limits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,15 +34,15 @@ pub fn pack() -> Pack {
     Pack::new(info, Unified)
 }
 
-/// A handler with the fixture's tools, prompts and resources beside its own.
+/// A handler with the fixture's tools, prompts and resources in addition to its own.
 #[derive(Clone)]
 pub(crate) struct WithFixture<H> {
     inner: H,
-    /// Whether the pack is served; without it this is the inner handler and nothing else.
+    /// Whether the pack is served; without it all requests go to the inner handler.
     on: bool,
 }
 
-/// Lays the fixture over all handlers of an HTTP server.
+/// Wraps all handlers of an HTTP server.
 pub(crate) fn over<H>(
     all: H,
     packs: BTreeMap<&'static str, H>,
@@ -53,7 +53,7 @@ pub(crate) fn over<H>(
     (wrap(all), packs.into_iter().map(|(name, inner)| (name, wrap(inner))).collect())
 }
 
-/// With the fixture on, all calls take rmcp's way: some are the fixture's.
+/// With the fixture enabled, all calls pass through rmcp: some belong to the fixture.
 impl<H: AnswerToolCalls> AnswerToolCalls for WithFixture<H> {
     fn accepts(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
         !self.on && self.inner.accepts(call, parts)

@@ -1,12 +1,12 @@
-//! Elicitation: questions to the person at the client, in every way the protocol has.
+//! Elicitation: questions to the user, in each form that the protocol versions define.
 //!
-//! - In a session of lines the server sends `elicitation/create` and waits for the response.
-//! - Over HTTP before 2026-07-28 the request goes out on the event stream of the call, and the
-//!   response comes back as a request of its own ([`pending`]).
-//! - Since 2026-07-28 the result of the call asks for input, and the client calls again with the
+//! - Over stdio the server sends `elicitation/create` and waits for the response.
+//! - Over HTTP before 2026-07-28 the request is sent on the event stream of the call, and the
+//!   response arrives as a separate POST ([`pending`]).
+//! - Since 2026-07-28 the result of the call requests input, and the client calls again with the
 //!   answer ([`round_trip`]).
 //!
-//! The contract sees none of this: it has a [`Question`] and gets an [`Answer`].
+//! The contract is independent of the form: it passes a [`Question`] and gets an [`Answer`].
 
 pub(crate) mod pending;
 pub(crate) mod round_trip;
@@ -28,7 +28,7 @@ use crate::server::Inner;
 
 use round_trip::RoundTrip;
 
-/// Gives a call that rmcp carries its way to the person, if it may need one and there is one.
+/// Attaches an elicitor to a call handled by rmcp, if it may need consent and the client can ask.
 pub(crate) fn attach(
     server: &Inner,
     info: &mut RequestInfo<'_>,
@@ -58,7 +58,7 @@ pub(crate) fn attach(
     }
 }
 
-/// Whether a client shows forms. An empty object means forms: 2025-06-18 knew nothing else.
+/// Whether a client supports forms. An empty object means forms: 2025-06-18 has no other mode.
 pub(crate) fn supports_forms(capabilities: &ClientCapabilities) -> bool {
     capabilities
         .elicitation
@@ -66,14 +66,14 @@ pub(crate) fn supports_forms(capabilities: &ClientCapabilities) -> bool {
         .is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
 }
 
-/// `elicitation/create` for a question that is answered with yes or no: a form without fields.
+/// Builds `elicitation/create` for a yes/no question: a form without fields.
 fn form(question: &Question) -> Value {
     let schema = json!({"type": "object", "properties": {}});
     let params = json!({"mode": "form", "message": question.message, "requestedSchema": schema});
     json!({"method": "elicitation/create", "params": params})
 }
 
-/// What the result of `elicitation/create` says.
+/// Maps the result of `elicitation/create`.
 fn parse_answer(result: &Value) -> Answer {
     match result.get("action").and_then(Value::as_str) {
         Some("accept") => Answer::Accepted,
@@ -83,10 +83,10 @@ fn parse_answer(result: &Value) -> Answer {
     }
 }
 
-/// Asks within a session that carries requests in both directions.
+/// Elicits within a bidirectional session.
 struct SessionElicitor {
     peer: Peer<RoleServer>,
-    /// The input has ended, so no answer can come.
+    /// Cancelled when the input has ended: no answer can arrive.
     ending: CancellationToken,
 }
 
@@ -111,18 +111,18 @@ impl Elicitor for SessionElicitor {
     }
 }
 
-/// Why a request to a client has no result.
+/// Failure of a request to the client.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unanswered {
-    /// It took too long; the client was told that nobody waits any more.
+    /// Timed out; the client received a cancellation.
     #[error("it took too long")]
     InTime,
-    /// The client refused, or is gone.
+    /// The client returned an error or disconnected.
     #[error("{0}")]
     Failed(String),
 }
 
-/// Sends a request to the client of a session and waits for its result.
+/// Sends a request to the client and waits for its result.
 pub(crate) async fn request(
     peer: &Peer<RoleServer>,
     request: Value,

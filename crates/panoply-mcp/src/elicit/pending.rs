@@ -1,8 +1,8 @@
-//! Questions over HTTP before 2026-07-28: the request goes out on the event stream of the call, the
-//! response comes back as a request of its own.
+//! Elicitation over HTTP before 2026-07-28: the request is sent on the event stream of the call,
+//! and the response arrives as a separate POST.
 //!
-//! A response is taken from the caller who was asked, under an id that nobody can guess. It has to
-//! reach the process that asked; a balancer must keep a client (`Mcp-Session-Id`) on one replica.
+//! A response is accepted only from the asked caller, under an unguessable id. It must reach the
+//! process that asked: a load balancer must pin a client (`Mcp-Session-Id`) to one replica.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::{form, parse_answer};
 
-/// The questions that wait for a response.
+/// Questions without a response yet.
 #[derive(Default)]
 pub(crate) struct Pending(Mutex<HashMap<String, PendingQuestion>>);
 
@@ -27,7 +27,7 @@ struct PendingQuestion {
     result: oneshot::Sender<Option<Value>>,
 }
 
-/// A response as clients send it.
+/// JSON-RPC response of a client.
 #[derive(Deserialize)]
 struct Response {
     id: String,
@@ -37,7 +37,7 @@ struct Response {
 }
 
 impl Pending {
-    /// A way to ask for one call of this caller, and the messages that have to be sent for it.
+    /// Creates an elicitor for one call, and the channel of the messages to send for it.
     pub(crate) fn elicitor(
         self: &Arc<Self>,
         partition: String,
@@ -47,7 +47,7 @@ impl Pending {
         (Arc::new(StreamElicitor { pending, partition, outgoing }), messages)
     }
 
-    /// Takes a response to one of the questions to this caller. False when it is none.
+    /// Delivers a response; returns false if no question of this caller is pending under its id.
     pub(crate) fn take_response(&self, body: &[u8], partition: &str) -> bool {
         if self.lock().is_empty() {
             return false;
@@ -60,7 +60,7 @@ impl Pending {
         if waiting.get(&response.id).is_none_or(|one| one.partition != partition) {
             return false;
         }
-        // The call may have given up at this moment; then nobody needs the answer.
+        // The call may have timed out meanwhile; the answer is then dropped.
         waiting.remove(&response.id).is_some_and(|one| one.result.send(response.result).is_ok())
     }
 
@@ -69,7 +69,7 @@ impl Pending {
     }
 }
 
-/// Asks on the event stream of one call.
+/// Elicits on the event stream of one call.
 struct StreamElicitor {
     pending: Arc<Pending>,
     partition: String,
@@ -100,7 +100,7 @@ impl Elicitor for StreamElicitor {
                     let cancelled = json!({
                         "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params,
                     });
-                    // The stream may be gone with its client.
+                    // The client may have disconnected.
                     let _gone = self.outgoing.send(cancelled);
                     Answer::Unanswered
                 }
@@ -109,7 +109,7 @@ impl Elicitor for StreamElicitor {
     }
 }
 
-/// Removes a question when its call ends, however it ends.
+/// Removes the pending question when its call ends.
 struct RemoveOnDrop<'a> {
     pending: &'a Pending,
     id: &'a str,

@@ -1,5 +1,5 @@
-//! Questions since 2026-07-28 (SEP-2322): a result that asks for input, and a second call that
-//! brings the answers. Between the two the server keeps nothing.
+//! Multi-round-trip elicitation since 2026-07-28 (SEP-2322): the result requests input, and a
+//! second call carries the answers. The server holds no state between the two.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,17 +13,17 @@ use serde_json::{Map, Value, json};
 use super::signed_state::StateSigner;
 use super::{form, parse_answer};
 
-/// The key of our only question among the requests of a result.
+/// Key of the consent question in `inputRequests`.
 const KEY: &str = "consent";
 
-/// The round that one call is.
+/// Elicitation state of one call.
 pub(crate) struct RoundTrip {
     signer: Arc<StateSigner>,
     clock: Arc<dyn Clock>,
     partition: String,
     responses: Option<InputResponses>,
     state: Option<String>,
-    /// What the call is answered with instead of its result.
+    /// Replaces the result of the call.
     required: Mutex<Option<InputRequiredResult>>,
 }
 
@@ -38,13 +38,13 @@ impl RoundTrip {
         Self { signer, clock, partition, responses, state, required: Mutex::default() }
     }
 
-    /// The result that asks for input, if the call needs it.
+    /// Takes the input-required result, if the call needs input.
     pub(crate) fn take_required(&self) -> Option<InputRequiredResult> {
         self.required.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn answer(&self, question: &Question, limit: Duration) -> Answer {
-        // Who was asked, and what exactly: an answer to anything else does not open.
+        // Bound to caller, subject and message: the state of another question does not verify.
         let bound = format!("{}\n{}\n{}", self.partition, question.subject, question.message);
         let now = self.clock.now().as_second();
         match (&self.responses, &self.state) {
@@ -75,7 +75,7 @@ impl Elicitor for RoundTrip {
     }
 }
 
-/// A result that asks for input: requests by key, and the state to bring back.
+/// Builds an input-required result: requests by key, and the state to return.
 pub(crate) fn required(
     requests: Map<String, Value>,
     state: Option<String>,
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(later("key:a", "decline", "s"), Answer::Declined);
         assert_eq!(later("key:a", "accept", "changed"), Answer::Stale);
         assert_eq!(later("key:b", "accept", "s"), Answer::Stale);
-        // An answer without the state of a question is no answer: the person is asked.
+        // An answer without state is ignored, and the question is asked.
         assert_eq!(
             round("key:a", None, Some("accept")).answer(&question("s"), limit),
             Answer::Deferred

@@ -1,8 +1,8 @@
-//! `Mcp-Session-Id` over HTTP before 2026-07-28: says that the client can be asked.
+//! `Mcp-Session-Id` over HTTP before 2026-07-28: records that the client supports elicitation.
 //!
-//! The server keeps no sessions. A client that announces elicitation in its handshake is given an
-//! id that says so, and sends it with every request. Whoever makes such an id up only claims that
-//! there is a person to ask.
+//! The server is stateless. A client that announces elicitation in its handshake receives an id
+//! that encodes this, and sends it with every request. A forged id only claims that the client
+//! supports elicitation.
 
 use http::{HeaderMap, HeaderValue};
 use rmcp::model::ClientCapabilities;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 pub(crate) const HEADER: &str = "mcp-session-id";
 const PREFIX: &str = "elicitation-";
 
-/// Whether the request belongs to a client that announced elicitation.
+/// Whether the session id marks a client that announced elicitation.
 pub(crate) fn says_elicitation(headers: &HeaderMap) -> bool {
     headers
         .get(HEADER)
@@ -20,7 +20,7 @@ pub(crate) fn says_elicitation(headers: &HeaderMap) -> bool {
         .is_some_and(|id| Uuid::try_parse(id).is_ok())
 }
 
-/// The id for the sender of this message, if it is a handshake that announces elicitation.
+/// Returns a session id if the message is a handshake that announces elicitation.
 pub(crate) fn for_handshake(body: &[u8]) -> Option<HeaderValue> {
     #[derive(Deserialize)]
     struct Message {

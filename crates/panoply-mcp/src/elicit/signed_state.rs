@@ -1,19 +1,19 @@
-//! State that a client carries for the server: HMAC-SHA-256 with a key that only this process has.
+//! Signed state that a client carries for the server: HMAC-SHA-256 with a per-process key.
 //!
-//! A state is `payload.mac`. The MAC covers the payload and what it is bound to, which is not
-//! sent: the server computes it anew from the call that brings the state back.
+//! A state is `payload.mac`. The MAC covers the payload and its binding, which is not sent: the
+//! server derives it from the call that returns the state.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use uuid::Uuid;
 
-/// Seals states and opens them.
+/// Signs and verifies states.
 pub(crate) struct StateSigner {
     key: [u8; 32],
 }
 
 impl StateSigner {
-    /// With a random key: two UUIDs of version 4 have 244 random bits.
+    /// Creates a random key: two UUIDs of version 4 have 244 random bits.
     pub(crate) fn random() -> Self {
         let mut key = [0; 32];
         let halves = [Uuid::new_v4(), Uuid::new_v4()];
@@ -23,14 +23,14 @@ impl StateSigner {
         Self { key }
     }
 
-    /// A state of a payload without a point, bound to something.
+    /// Signs a payload, which must not contain `.`, for a binding.
     pub(crate) fn sign(&self, payload: &str, bound: &str) -> Option<String> {
         let mac = self.mac(payload, bound)?.finalize().into_bytes();
         let hex: String = mac.iter().map(|byte| format!("{byte:02x}")).collect();
         Some(format!("{payload}.{hex}"))
     }
 
-    /// The payload, if the state was sealed here for the same thing. In constant time.
+    /// Returns the payload if the MAC is valid for this binding. Constant-time comparison.
     pub(crate) fn verify<'a>(&self, state: &'a str, bound: &str) -> Option<&'a str> {
         let (payload, hex) = state.split_once('.')?;
         let mac = from_hex(hex)?;
@@ -41,7 +41,7 @@ impl StateSigner {
     fn mac(&self, payload: &str, bound: &str) -> Option<Hmac<Sha256>> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
         mac.update(payload.as_bytes());
-        // No payload has a point, so no two pairs give the same bytes.
+        // Payloads contain no `.`, so the MAC input is unambiguous.
         mac.update(b".");
         mac.update(bound.as_bytes());
         Some(mac)

@@ -1,17 +1,17 @@
-//! The log of calls: a line when one starts, a line when it has ended, with the same trace id.
+//! Call log: one line at the start and one at the end of each call, with the same trace id.
 //!
-//! What a caller said is not logged: it may hold secrets. The names of the arguments and
-//! the sizes of their values are, and the audit has its hash.
+//! Argument values are not logged, because they may hold secrets. The log has the names of the
+//! arguments and the sizes of their values; the audit log has a hash.
 
 use panoply_contract::error::ErrorClass;
 use panoply_contract::observe::{CallFinished, CallStarted, Observer};
 use serde_json::Value;
 
-/// Writes calls to the log, through `tracing`, under the target `panoply::call`.
+/// Logs calls through `tracing`, under the target `panoply::call`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CallLog;
 
-/// Arguments named in a line. A call with more of them is refused by its schema anyway.
+/// Arguments named in a line. The schema refuses calls with more.
 const MAX_ARGUMENTS: usize = 16;
 
 impl Observer for CallLog {
@@ -71,7 +71,7 @@ impl Observer for CallLog {
     }
 }
 
-/// `symbol:4 years:number`, so that a slow or failing call can be recognised.
+/// Formats the shape of the arguments, such as `symbol:4 years:number`.
 fn shape(input: &Value) -> String {
     use std::fmt::Write;
 

@@ -1,8 +1,7 @@
-//! The log itself: JSON lines or text on standard error.
+//! Log setup: JSON lines or text on standard error.
 //!
-//! A call must not wait for whoever reads the log, so lines go through a queue with a thread
-//! of its own. Dropping the [`LogGuard`] writes what is queued; keep it in `main` until the
-//! end.
+//! A call must not wait for the log reader, so lines pass through a queue with its own writer
+//! thread. Dropping the [`LogGuard`] flushes the queue; hold it in `main` until the end.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal as _};
@@ -18,45 +17,45 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::queue::{self, LogGuard, QueueWriter};
 
-/// How the log is written.
+/// Log format.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LogFormat {
-    /// One JSON object a line, for programs.
+    /// One JSON object per line, for programs.
     #[default]
     Json,
     /// For people.
     Text,
 }
 
-/// What is logged and how.
+/// Log settings.
 pub struct LogSettings {
-    /// How lines look.
+    /// Format of the lines.
     pub format: LogFormat,
-    /// Which events, in the syntax of `RUST_LOG`: `info`, or `warn,panoply=debug`.
+    /// Filter in the syntax of `RUST_LOG`: `info`, or `warn,panoply=debug`.
     pub filter: String,
-    /// The time in each line.
+    /// Clock for the timestamps.
     pub clock: Arc<dyn Clock>,
 }
 
-/// The filter is not in the syntax of `RUST_LOG`, or a log has been started before.
+/// Log setup failure.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// Said with the reason.
+    /// The filter is not in the syntax of `RUST_LOG`.
     #[error("log filter is not understood: {0}; write `info`, or `warn,panoply=debug`")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// There is one log a process.
+    /// The process already has a log.
     #[error("a log has been started before")]
     Started,
-    /// The system has no thread left.
+    /// The writer thread could not be started.
     #[error("the thread of the log could not be started")]
     Thread(#[from] io::Error),
 }
 
-/// rmcp warns about each call that failed and calls a client that left an error; both are
-/// in our own log, with more in them.
+/// rmcp logs each failed call and each disconnect as a warning or error; the call log records
+/// both with more detail.
 const QUIET_TARGETS: &str = "rmcp=off";
 
-/// Starts the log of this process, on standard error.
+/// Starts the log of this process.
 pub fn start(settings: LogSettings) -> Result<LogGuard, LogError> {
     let filter = if settings.filter.contains("rmcp") {
         EnvFilter::try_new(&settings.filter)?
@@ -80,7 +79,7 @@ pub fn start(settings: LogSettings) -> Result<LogGuard, LogError> {
     Ok(guard)
 }
 
-/// One event as one JSON object. Handwritten because it runs twice in every call.
+/// Formats an event as one JSON object. Hand-written because it runs twice in every call.
 struct JsonLines {
     writer: QueueWriter,
     clock: Arc<dyn Clock>,
@@ -147,7 +146,7 @@ impl Visit for Line {
     }
 }
 
-/// A JSON string. Control characters are escaped, so a line stays one line.
+/// Writes a JSON string. Control characters are escaped, so an event stays on one line.
 fn push_json_string(line: &mut String, text: &str) {
     line.push('"');
     for character in text.chars() {

@@ -1,7 +1,7 @@
-//! `/metrics`: the kernel's counters in the text format of Prometheus.
+//! `/metrics`: the kernel's counters in the Prometheus text format.
 //!
-//! The counters live in the registry, one set a tool, so the number of series is fixed at
-//! start whatever names strangers call.
+//! The counters live in the registry, one set per tool, so the number of series is fixed at
+//! startup and cannot grow by calls of unknown names.
 
 use std::fmt::{self, Write};
 
@@ -9,7 +9,7 @@ use panoply_contract::error::ErrorClass;
 use panoply_contract::kernel::Kernel;
 use panoply_contract::meters::{BUCKETS_MICROS, MeterSnapshot};
 
-/// The page.
+/// Renders all metrics.
 pub fn render(kernel: &Kernel) -> String {
     let tools: Vec<Counted> = kernel
         .registry()
@@ -22,7 +22,7 @@ pub fn render(kernel: &Kernel) -> String {
         })
         .collect();
     let mut page = String::with_capacity(tools.len() * 2048);
-    // Writing into a string cannot fail.
+    // Writing to a String cannot fail.
     let _infallible = write_page(&mut page, &tools, kernel.settings().service_version);
     page
 }
@@ -93,7 +93,7 @@ fn simple(
     Ok(())
 }
 
-/// Tools that were never called have no histogram: most of the page would be zeros.
+/// Tools without calls have no histogram: most of the output would be zeros.
 fn durations(page: &mut String, tools: &[Counted]) -> fmt::Result {
     const NAME: &str = "panoply_tool_duration_seconds";
     header(page, NAME, "histogram", "Time from request to reply.")?;

@@ -1,4 +1,4 @@
-//! What operators see: one JSON line at the start and at the end of each call, and metrics.
+//! Observability: call log and metrics.
 
 pub mod calls;
 pub mod lines;

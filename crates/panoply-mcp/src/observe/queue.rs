@@ -1,8 +1,7 @@
-//! The way of log lines to a slow reader: into a buffer, and out of it by a thread of its own.
+//! Non-blocking log writer: a bounded buffer and a writer thread.
 //!
-//! Waking a thread costs more than writing the line, so the thread is woken once a burst
-//! and then lets lines gather for a moment. When the reader is too slow, lines are counted
-//! instead of kept.
+//! Waking a thread costs more than writing a line, so the thread is woken once per burst and
+//! waits for a batch. When the buffer is full, lines are dropped and counted.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,18 +9,17 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// The most that waits for the reader.
 const MAX_BUFFER_BYTES: usize = 4 * 1024 * 1024;
-/// How long lines gather before they are written.
+/// Time for which lines are batched before a write.
 const BATCH_DELAY: Duration = Duration::from_millis(5);
-/// How long the end of the process waits for the reader.
+/// Maximum delay of the process exit by the last write.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Where lines are put. Never waits for the reader.
+/// Non-blocking writer end.
 #[derive(Clone)]
 pub(super) struct QueueWriter(Arc<Shared>);
 
-/// Writes what is still queued when dropped.
+/// Flushes the buffer when dropped.
 #[must_use = "dropping it ends the log"]
 pub struct LogGuard(Arc<Shared>);
 
@@ -36,12 +34,12 @@ struct Shared {
 struct Buffer {
     lines: Vec<u8>,
     lost: u64,
-    /// Flushes are numbered, so that each waits for its own.
+    /// Flushes are numbered, so that each waiter waits for its own.
     flush_wanted: u64,
     flush_done: u64,
 }
 
-/// Starts the thread that writes to `output`.
+/// Starts the writer thread.
 pub(super) fn start(output: impl Write + Send + 'static) -> io::Result<(QueueWriter, LogGuard)> {
     let shared = Arc::new(Shared::default());
     let writing = Arc::clone(&shared);
@@ -84,14 +82,14 @@ impl Shared {
                 );
                 lines.extend_from_slice(notice.as_bytes());
             }
-            // A closed standard error is no reason to stop serving.
+            // The server continues without a log when standard error is closed.
             let _unread = output.write_all(&lines).and_then(|()| output.flush());
             self.lock().flush_done = flush;
             self.written.notify_all();
         }
     }
 
-    /// Waits for something to write; true when somebody waits for it to be written.
+    /// Waits for lines; returns true when a flush is pending.
     fn wait_for_lines(&self) -> bool {
         let nothing = |buffer: &mut Buffer| {
             buffer.lines.is_empty() && buffer.flush_wanted == buffer.flush_done
@@ -107,7 +105,7 @@ impl Shared {
         let mine = buffer.flush_wanted;
         self.filled.notify_one();
         let unwritten = |buffer: &mut Buffer| buffer.flush_done < mine;
-        // A reader that takes longer has lost interest.
+        // Give up after the timeout: the reader does not read.
         let _in_time = self.written.wait_timeout_while(buffer, patience, unwritten);
     }
 }
@@ -147,7 +145,7 @@ impl<'a> MakeWriter<'a> for QueueWriter {
 pub(super) mod tests {
     use super::*;
 
-    /// What was written, for tests to look at.
+    /// Captures the written bytes.
     #[derive(Clone, Default)]
     pub(in crate::observe) struct Memory(pub(in crate::observe) Arc<Mutex<Vec<u8>>>);
 
@@ -163,7 +161,7 @@ pub(super) mod tests {
     }
 
     impl LogGuard {
-        /// Waits as long as it takes, unlike the end of a process.
+        /// Flushes without a timeout.
         pub(in crate::observe) fn flush_now(&self) {
             self.0.flush(Duration::from_secs(60));
         }
@@ -186,7 +184,7 @@ pub(super) mod tests {
         let memory = Memory::default();
         let held = memory.0.lock().unwrap();
         let (queue, guard) = start(memory.clone()).unwrap();
-        // The reader is stuck: one batch is on its way, and the buffer fills up behind it.
+        // The reader blocks: one batch is being written, and the buffer fills up.
         for _ in 0..3 * MAX_BUFFER_BYTES / 1024 {
             queue.send(&[b'x'; 1024]);
         }

@@ -1,8 +1,8 @@
-//! Reads one JSON-RPC message, and says exactly what is wrong with one that is not.
+//! Parses one JSON-RPC message; finds the exact error of a malformed one.
 //!
-//! rmcp parses through untagged enums, which can only say "did not match". So the
-//! good case is parsed once by rmcp's types, and only a message that failed is
-//! looked at again, as plain JSON, to find the code that JSON-RPC 2.0 §5.1 gives it.
+//! rmcp parses through untagged enums, whose only error is "did not match". A valid message is
+//! parsed once by rmcp's types; only a message that failed is parsed again, as plain JSON, to
+//! find its JSON-RPC 2.0 §5.1 error code.
 
 use bytes::Bytes;
 use rmcp::model::{
@@ -16,47 +16,47 @@ use super::methods::unmatched_request;
 use super::recover;
 use super::tool_call::ToolCall;
 
-/// What a line, or the body of a POST, turned out to be.
+/// Result of parsing a line or the body of a POST.
 #[derive(Debug)]
 pub(crate) enum Frame {
-    /// A call of a tool, which is nearly every message.
+    /// A `tools/call`, the most frequent message.
     Call(ToolCall),
     /// Any other message.
     Message(Box<ClientJsonRpcMessage>),
-    /// Something that is answered at once, with an error.
+    /// A malformed message, answered with an error.
     Rejected(Rejection),
-    /// A reply we did not ask for. Answering it could start an endless exchange of errors.
+    /// A reply without a request. Answering it could start an endless exchange of errors.
     UnsolicitedReply,
 }
 
-/// An error reply that needs no handler.
+/// A JSON-RPC error for a malformed message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rejection {
-    /// The id, where one could be read.
+    /// The id, if readable.
     pub(crate) id: Option<Value>,
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
 }
 
-/// How a reply looks when the id of its request could not be read.
+/// Representation of an unreadable id in an error reply.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum MissingId {
-    /// `"id": null`, as JSON-RPC 2.0 says.
+    /// `"id": null`, as JSON-RPC 2.0 specifies.
     #[default]
     Null,
-    /// No `id` at all: since 2025-11-25 the schema of MCP has no null there.
+    /// No `id` member: since 2025-11-25 the MCP schema does not allow null.
     Omitted,
 }
 
 impl MissingId {
-    /// The form that a peer speaking this protocol version expects.
+    /// Returns the representation for a protocol version.
     pub(crate) fn for_version(version: &str) -> Self {
         // Versions are ISO dates, so they compare as text.
         if version >= "2025-11-25" { Self::Omitted } else { Self::Null }
     }
 }
 
-/// Parses one message. Surrounding white space has already been removed.
+/// Parses one trimmed message.
 pub(crate) fn parse(text: &[u8]) -> Frame {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     if let Some(call) = ToolCall::parse(text) {
@@ -85,7 +85,7 @@ pub(crate) fn parse(text: &[u8]) -> Frame {
     }
 }
 
-/// rmcp reads a cursor of the wrong type as none, and the client would start again and again.
+/// rmcp parses a cursor of the wrong type as none, and the client would loop on the first page.
 fn has_invalid_cursor(request: &ClientRequest, text: &[u8]) -> bool {
     let without_params = match request {
         ClientRequest::ListToolsRequest(list) => list.params.is_none(),
@@ -101,13 +101,13 @@ fn has_invalid_cursor(request: &ClientRequest, text: &[u8]) -> bool {
         })
 }
 
-/// The refusal of a message longer than the cap, of which only the head was read.
+/// Error for an overlong message, of which only the head was read.
 pub(crate) fn too_long(head: &[u8], cap: usize) -> Rejection {
     let message = format!("message is longer than {cap} bytes; send less, or in several calls");
     Rejection { id: id_in_head(head), code: ErrorCode::INVALID_REQUEST, message }
 }
 
-/// The refusal of an id that is still being worked on.
+/// Error for an id that is in flight.
 pub(crate) fn duplicate_id(id: &RequestId) -> Rejection {
     Rejection {
         id: Some(id_value(id)),
@@ -116,7 +116,7 @@ pub(crate) fn duplicate_id(id: &RequestId) -> Rejection {
     }
 }
 
-/// The error that replaces a reply for which there is no memory.
+/// Error that replaces a reply beyond the limit of unsent bytes.
 pub(crate) fn backlog_full(id: &RequestId) -> Rejection {
     Rejection {
         id: Some(id_value(id)),
@@ -144,7 +144,7 @@ impl Rejection {
         Self { id, code: error.code, message: error.message.into_owned() }
     }
 
-    /// The reply as JSON.
+    /// Encodes the reply as JSON.
     pub(crate) fn to_json(&self, missing_id: MissingId) -> Value {
         let mut reply = Map::new();
         reply.insert("jsonrpc".to_owned(), json!("2.0"));
@@ -158,7 +158,7 @@ impl Rejection {
         Value::Object(reply)
     }
 
-    /// The reply as one line.
+    /// Encodes the reply as one line.
     pub(crate) fn to_line(&self, missing_id: MissingId) -> Bytes {
         let mut line = self.to_json(missing_id).to_string();
         line.push('\n');
@@ -231,18 +231,18 @@ fn diagnose_object(object: &Map<String, Value>) -> Frame {
         if let (Some(Value::Array(params)), Some(Value::String(method))) =
             (object.get("params"), object.get("method"))
         {
-            // JSON-RPC allows an array here; no method of MCP takes one.
+            // JSON-RPC allows an array here; no MCP method takes one.
             let request = CustomRequest::new(method, Some(Value::Array(params.clone())));
             return Frame::Rejected(Rejection::of_error(id, unmatched_request(&request, None)));
         }
-        // Well-formed by all the rules above, and yet refused: a key came twice.
+        // All checks above passed, so the remaining cause is a duplicate key.
         problems.push("each key may appear only once");
     }
     let message = format!("invalid request: {}", problems.join("; "));
     Frame::Rejected(Rejection { id, code: ErrorCode::INVALID_REQUEST, message })
 }
 
-/// Whether an id is worth echoing, even if we do not serve requests that carry it.
+/// Whether an id can be echoed, even if requests with it are refused.
 fn is_readable_id(id: &Value) -> bool {
     id.is_string() || id.is_number()
 }
@@ -254,7 +254,7 @@ fn id_value(id: &RequestId) -> Value {
     }
 }
 
-/// The id of a message that was cut off, if it came before the cut.
+/// Finds the id in the head of a truncated message.
 fn id_in_head(head: &[u8]) -> Option<Value> {
     struct FindId<'a>(&'a mut Option<Value>);
 
@@ -286,7 +286,7 @@ fn id_in_head(head: &[u8]) -> Option<Value> {
     }
 
     let mut id = None;
-    // This always ends in an error, since the text is cut off. The id is what counts.
+    // Always fails, because the text is truncated; only the id is needed.
     let _cut_off = FindId(&mut id).deserialize(&mut serde_json::Deserializer::from_slice(head));
     id
 }

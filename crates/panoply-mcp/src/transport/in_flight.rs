@@ -1,4 +1,4 @@
-//! The requests of a session that wait for their reply.
+//! Requests in flight of a stdio session.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use rmcp::model::RequestId;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// The ids that wait for a reply, each with what stops the work on it.
+/// Ids in flight, each with its cancellation token.
 #[derive(Default)]
 pub(super) struct InFlight {
     waiting: Mutex<Waiting>,
@@ -17,7 +17,7 @@ pub(super) struct InFlight {
 #[derive(Default)]
 struct Waiting {
     all: HashMap<RequestId, CancellationToken>,
-    /// Those whose reply is a list or a document.
+    /// Ids whose reply is a list or a resource.
     lists: HashSet<RequestId>,
 }
 
@@ -31,8 +31,7 @@ impl Waiting {
 }
 
 impl InFlight {
-    /// Notes a request and gives what will be cancelled with it; an id that is there already is
-    /// refused.
+    /// Registers a request and returns its cancellation token; `None` for a duplicate id.
     pub(super) fn begin(&self, id: &RequestId) -> Option<CancellationToken> {
         let mut waiting = self.waiting();
         if waiting.all.contains_key(id) {
@@ -43,20 +42,20 @@ impl InFlight {
         Some(cancel)
     }
 
-    /// The same for a request whose reply is a list or a document.
+    /// The same for a request whose reply is a list or a resource.
     pub(super) fn begin_list(&self, id: &RequestId) -> Option<()> {
         self.begin(id)?;
         self.waiting().lists.insert(id.clone());
         Some(())
     }
 
-    /// Forgets a request that was answered.
+    /// Removes an answered request.
     pub(super) fn end(&self, id: &RequestId) {
         self.waiting().remove(id);
         self.ended.notify_one();
     }
 
-    /// Forgets a request that nobody wants any more, and stops the work on it.
+    /// Removes a request and cancels its work.
     pub(super) fn cancel(&self, id: &RequestId) {
         if let Some(cancel) = self.waiting().remove(id) {
             cancel.cancel();
@@ -64,7 +63,7 @@ impl InFlight {
         self.ended.notify_one();
     }
 
-    /// Waits until there are fewer than `limit`, and fewer than `lists` of those with large replies.
+    /// Waits until fewer than `limit` requests, and fewer than `lists` with large replies, remain.
     pub(super) async fn wait_below(&self, limit: usize, lists: usize) {
         let is_full = |waiting: MutexGuard<'_, Waiting>| {
             waiting.all.len() >= limit || waiting.lists.len() >= lists

@@ -1,9 +1,10 @@
-//! A session over lines: one JSON-RPC message a line, and an answer to every line.
+//! Line transport: newline-delimited JSON-RPC, with an error reply to every malformed line.
 //!
-//! rmcp's own transport drops what it cannot parse, so a client with a bug hangs.
-//! Here each bad line is answered with the code JSON-RPC gives it, the session goes
-//! on, and memory is bounded whatever arrives: at most one line, a fixed number of requests in
-//! flight, and replies that are not read up to a limit. Past it we stop reading.
+//! rmcp's own transport ignores unparsable lines, because replies to them can cause an error storm
+//! between two faulty peers (rust-sdk #938); a client with a bug then hangs. This transport answers
+//! each malformed request with its JSON-RPC error code, but never answers a reply.
+//! Memory is bounded: one line, a fixed number of requests in flight, and a limit of unread
+//! replies. Beyond the limits the transport stops reading.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -26,12 +27,12 @@ use super::in_flight::InFlight;
 use super::tool_call::{self, Answer, AnswerToolCalls, ToolCall};
 use super::writer::{FINAL_WRITE_TIMEOUT, Output};
 
-/// What the transport accepts.
+/// Limits of the line transport.
 #[derive(Clone, Copy, Debug)]
 pub struct LineLimits {
-    /// The longest line in bytes. A longer one is refused and skipped.
+    /// Maximum bytes of a line. Longer lines are refused and skipped.
     pub line: usize,
-    /// How many requests may wait for their reply. Past it we stop reading.
+    /// Maximum requests in flight. Beyond it the transport stops reading.
     pub in_flight: usize,
 }
 
@@ -41,46 +42,45 @@ impl Default for LineLimits {
     }
 }
 
-/// A session over lines of JSON.
+/// A session of newline-delimited JSON.
 pub(crate) struct LineTransport<R, W> {
     reader: R,
     limits: LineLimits,
     buffer: BytesMut,
-    /// How much of `buffer` is known to hold no line feed.
+    /// Length of the prefix of `buffer` without a line feed.
     scanned: usize,
-    /// Inside a line that was too long and has been answered.
+    /// Inside an overlong line that has been refused.
     skipping: bool,
-    /// Whether the last line led to a reply that was sent from here.
+    /// Whether the last line was answered by this transport.
     answered: bool,
     output: Output<W>,
     writer: JoinHandle<()>,
     in_flight: Arc<InFlight>,
-    /// Answers most calls without rmcp.
     fast_path: Arc<dyn AnswerToolCalls + Send + Sync>,
-    /// Calls answered here whose handlers had to wait.
+    /// Running fast-path calls.
     running: TaskTracker,
     missing_id: MissingId,
     stop: CancellationToken,
     ending: CancellationToken,
 }
 
-/// Why a reply could not be sent.
+/// Send failure.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SendError {
-    /// The peer closed the other end.
+    /// The peer closed the output.
     #[error("output is closed")]
     Closed,
-    /// A reply that is not JSON; the request is answered with an internal error instead.
+    /// The reply could not be encoded; the request gets an internal error instead.
     #[error("reply could not be written as JSON")]
     Encoding(#[from] serde_json::Error),
 }
 
-/// Requests for lists and documents in flight: their replies are large, and ready at once.
+/// Limit of list and resource requests in flight, whose replies are large and ready at once.
 const MAX_LISTS_IN_FLIGHT: usize = 16;
 const READ_SIZE: usize = 16 * 1024;
-/// A buffer that grew past this for one long line is given back afterwards.
+/// A larger read buffer is released after its line.
 const MAX_RETAINED_BUFFER: usize = 256 * 1024;
-/// How long calls in flight may take once the input has ended; rmcp gives its own as long.
+/// Drain timeout of calls in flight after the input has ended; rmcp has the same.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl<R, W> LineTransport<R, W>
@@ -88,9 +88,8 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    /// When `stop` is cancelled, input counts as ended; it is cancelled from here when the output
-    /// breaks. `ending` is cancelled when the input has ended: from then on rmcp sends replies and
-    /// nothing else.
+    /// Cancelling `stop` ends the input; the transport cancels it when the output fails. The
+    /// transport cancels `ending` at the end of the input: from then on rmcp sends only replies.
     pub(crate) fn new(
         input: R,
         output: W,
@@ -118,13 +117,13 @@ where
         }
     }
 
-    /// The next message for rmcp. Safe to drop at any await: all state is in `self`.
+    /// Returns the next message for rmcp. Cancel-safe: all state is in `self`.
     async fn next_message(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             self.output.wait_for_backlog().await;
             self.in_flight.wait_below(self.limits.in_flight, MAX_LISTS_IN_FLIGHT).await;
             if std::mem::take(&mut self.answered) {
-                // A client that sends call after call must not keep the others from their turn.
+                // Yield: a client that sends calls without pause must not starve other tasks.
                 tokio::task::consume_budget().await;
             }
             let line = match self.buffered_line() {
@@ -145,7 +144,7 @@ where
         }
     }
 
-    /// Reads a line into a message for rmcp, or answers it here.
+    /// Parses a line into a message for rmcp, or answers it.
     fn accept(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
         let line = line.trim_ascii();
         if line.is_empty() || line == b"\xef\xbb\xbf" {
@@ -168,7 +167,7 @@ where
         None
     }
 
-    /// Answers a call where it was read, if that can be done; otherwise it is rmcp's.
+    /// Answers a call on the fast path if possible; otherwise returns it for rmcp.
     fn take_call(
         &mut self,
         call: ToolCall,
@@ -182,7 +181,7 @@ where
             return Some(message);
         }
         let id = call.id.clone();
-        // A child: the work may stop itself, at its deadline, and is answered all the same.
+        // A child token: a call that cancels itself at its deadline is still answered.
         let mut answer = self.fast_path.answer(call, None, cancel.child_token(), None);
         match tool_call::poll_once(&mut answer) {
             Some(reply) => {
@@ -198,10 +197,10 @@ where
         let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
         self.running.spawn(async move {
             let reply = answer.await;
-            // The id of a call that was cancelled may be another's by now.
+            // The id of a cancelled call may have been reused.
             if !cancelled.is_cancelled() {
                 let line = line_or_error(reply, &id);
-                // Before the reply goes out: the client may use the id again once it has read it.
+                // Release the id before sending: the client may reuse it once it has the reply.
                 in_flight.end(&id);
                 let instead = || frame::backlog_full(&id).to_line(MissingId::Null);
                 let _closed = output.send(line, instead).await;
@@ -209,11 +208,11 @@ where
         });
     }
 
-    /// Sends a line from the reading side. It may exceed what may wait, by one line: reading goes
-    /// on only when there is room again.
+    /// Sends a line from the reading side. It may exceed the buffer limit by one line; reading
+    /// resumes below the limit.
     fn send_line(&mut self, line: &[u8]) {
         self.answered = true;
-        // A closed output stops the session by itself.
+        // A closed output ends the session.
         let _closed = self.output.send_now(line);
     }
 
@@ -223,7 +222,7 @@ where
         }
     }
 
-    /// Notes what a message changes here. An id in flight is handed back.
+    /// Registers a request or cancellation. Returns a duplicate id as the error.
     fn admit(&mut self, message: &ClientJsonRpcMessage) -> Result<(), RequestId> {
         match message {
             JsonRpcMessage::Request(request) => {
@@ -240,7 +239,7 @@ where
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // No reply is sent to a request that was cancelled, by rmcp or by us.
+                    // Cancelled requests get no reply, neither from rmcp nor from the fast path.
                     self.in_flight.cancel(id);
                 }
                 Ok(())
@@ -249,7 +248,7 @@ where
         }
     }
 
-    /// Takes the next whole line out of the buffer, and refuses one that grew too long.
+    /// Takes the next complete line out of the buffer; refuses an overlong one.
     fn buffered_line(&mut self) -> Option<Bytes> {
         loop {
             let unseen = self.buffer.get(self.scanned..).unwrap_or_default();
@@ -261,7 +260,7 @@ where
             let line = self.buffer.split_to(self.scanned + found + 1);
             self.scanned = 0;
             if line.len() > MAX_RETAINED_BUFFER {
-                // Otherwise the tail would keep the whole allocation alive.
+                // The tail would otherwise keep the whole allocation alive.
                 self.buffer = BytesMut::from(&self.buffer[..]);
             }
             if std::mem::take(&mut self.skipping) {
@@ -275,7 +274,7 @@ where
         }
     }
 
-    /// Drops the part of a line that can no longer become a message.
+    /// Discards the buffered part of an overlong line.
     fn skip_if_long(&mut self) {
         if self.buffer.len() > self.limits.line && !self.skipping {
             let head = std::mem::take(&mut self.buffer);
@@ -336,7 +335,7 @@ where
                 in_flight.end(id);
             }
             let line = encoded.map_err(SendError::Encoding)?;
-            // A notification is dropped without a word.
+            // A notification is dropped silently.
             let unread = |id: &RequestId| frame::backlog_full(id).to_line(MissingId::Null);
             let instead = || answered.as_ref().map(unread).unwrap_or_default();
             output.send(line, instead).await.map_err(|_closed| SendError::Closed)
@@ -371,7 +370,7 @@ where
     }
 }
 
-/// Whether the reply is a list or a document.
+/// Whether the reply is a list or a resource.
 fn is_list(request: &ClientRequest) -> bool {
     matches!(
         request,
@@ -398,7 +397,7 @@ fn encode(item: &ServerJsonRpcMessage) -> Result<Vec<u8>, serde_json::Error> {
     Ok(line)
 }
 
-/// No reply of ours fails to become JSON; if one does, its caller must not wait for ever.
+/// Appends the line feed. An encoding failure, which is a bug, becomes an internal error.
 fn line_or_error(reply: serde_json::Result<Vec<u8>>, id: &RequestId) -> Vec<u8> {
     match reply {
         Ok(mut line) => {

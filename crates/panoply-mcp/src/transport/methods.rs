@@ -1,5 +1,4 @@
-//! Which methods there are in which version of the protocol, and what is wrong with a
-//! request that became none of them.
+//! Methods by protocol version, and the error for a request that matches none.
 
 #![expect(deprecated, reason = "2026-07-28 retires logging/setLevel, older clients still send it")]
 
@@ -11,8 +10,8 @@ use rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Why a request became none of the methods we know: the name, or its params. `version` is the
-/// one that the request itself speaks, if it says so.
+/// Returns the error for a request that rmcp could not match: unknown method or invalid params.
+/// `version` is the protocol version that the request states.
 pub(crate) fn unmatched_request(
     request: &CustomRequest,
     version: Option<&ProtocolVersion>,
@@ -45,7 +44,7 @@ pub(crate) fn unmatched_request(
     ErrorData::invalid_params(format!("invalid params for `{method}`: {reason}"), None)
 }
 
-/// Whether this version of the protocol no longer has the method: 2026-07-28 took five out.
+/// Whether this protocol version has removed the method: 2026-07-28 removed five.
 pub(crate) fn is_retired(method: &str, version: Option<&ProtocolVersion>) -> bool {
     let retired = matches!(
         method,
@@ -58,7 +57,7 @@ pub(crate) fn is_retired(method: &str, version: Option<&ProtocolVersion>) -> boo
     retired && version.is_some_and(|version| !version.has_initialize())
 }
 
-/// The refusal of a method that does not exist.
+/// JSON-RPC error for an unknown method.
 pub(crate) fn unknown_method(method: &str) -> ErrorData {
     let message = format!("unknown method `{}`", truncated(method));
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
@@ -74,7 +73,7 @@ fn params_error<T: DeserializeOwned>(params: Value) -> String {
     }
 }
 
-/// Names of ten thousand characters have been seen; the reply need not repeat them.
+/// Fuzzers send names of ten thousand characters; the reply echoes only the start.
 fn truncated(name: &str) -> String {
     const MAX_ECHOED_CHARS: usize = 80;
     match name.char_indices().nth(MAX_ECHOED_CHARS) {

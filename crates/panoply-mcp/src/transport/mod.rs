@@ -1,4 +1,4 @@
-//! How messages reach the server: lines on standard input, or HTTP.
+//! Transports: stdio and HTTP.
 
 pub(crate) mod frame;
 pub mod http;

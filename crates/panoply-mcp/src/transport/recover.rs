@@ -1,21 +1,21 @@
-//! Reads the id of a message that is JSON by its grammar (RFC 8259) and yet cannot be represented.
+//! Recovers the id of a message that is valid JSON (RFC 8259) but cannot be represented.
 //!
 //! serde_json refuses lone surrogates (`"\ud83d"`, which JavaScript clients send for a cut
-//! emoji), numbers beyond a double, and more than 127 levels. Whoever sent such a message still
-//! waits for a reply to its id. The grammar is checked without recursion, so depth costs nothing.
+//! emoji), numbers beyond a double, and more than 127 levels. The sender of such a message still
+//! waits for a reply to its id. The scanner is not recursive, so depth is unlimited.
 
 use serde_json::Value;
 
-/// The top level of a JSON object.
+/// Top level of a JSON object.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct TopLevel {
-    /// Its `id`, if that is a string or a number; the last one, if there are several.
+    /// The `id`, if it is a string or a number; the last one of duplicates.
     pub(super) id: Option<Value>,
     pub(super) has_method: bool,
     pub(super) has_result_or_error: bool,
 }
 
-/// The top level of `text`, if it is one JSON object and nothing else.
+/// Scans `text`; `None` unless it is exactly one JSON object.
 pub(super) fn top_level(text: &str) -> Option<TopLevel> {
     let mut scanner = Scanner { text, at: 0 };
     let mut found = TopLevel::default();
@@ -76,7 +76,7 @@ impl<'a> Scanner<'a> {
         self.skip(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
     }
 
-    /// A member's name as it is written, and the colon.
+    /// Scans a member name as written, and the colon.
     fn key(&mut self) -> Option<&'a str> {
         let start = self.at + 1;
         self.string()?;
@@ -86,9 +86,9 @@ impl<'a> Scanner<'a> {
         Some(key)
     }
 
-    /// One value, whatever it holds.
+    /// Scans one value of any type.
     fn value(&mut self) -> Option<()> {
-        // Whether each value that is open is an object.
+        // Stack of open containers; true for an object.
         let mut open: Vec<bool> = Vec::new();
         loop {
             self.space();
@@ -114,7 +114,7 @@ impl<'a> Scanner<'a> {
                 }
                 _ => self.scalar()?,
             }
-            // A value has ended, and with it perhaps some of those around it.
+            // The end of a value may also end enclosing containers.
             loop {
                 let Some(is_object) = open.last() else { return Some(()) };
                 self.space();
@@ -264,7 +264,7 @@ mod tests {
             if theirs.is_ok() {
                 prop_assert!(top_level(&text).is_some(), "{}", text);
             } else if top_level(&text).is_some() {
-                // Only what serde_json cannot represent may differ.
+                // Only values that serde_json cannot represent may differ.
                 let reason = theirs.unwrap_err().to_string();
                 let known = ["number out of range", "surrogate", "recursion", "unicode code point"];
                 prop_assert!(known.iter().any(|known| reason.contains(known)), "{}: {}", text, reason);

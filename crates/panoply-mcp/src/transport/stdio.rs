@@ -1,4 +1,4 @@
-//! Serving a client that started us: lines in on standard input, lines out on standard output.
+//! stdio transport: newline-delimited JSON-RPC on standard input and output.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use tokio_util::sync::CancellationToken;
 use super::lines::{LineLimits, LineTransport};
 use super::tool_call::AnswerToolCalls;
 
-/// How long calls in flight may take to finish once a signal asked us to end. With it and
-/// the last write, the process is gone within half a second.
+/// Grace for calls in flight after a signal. Including the final write, the process exits within
+/// half a second.
 const STOP_GRACE: Duration = Duration::from_millis(400);
 
-/// Serves one session until its input ends, its output breaks, or `stop` is cancelled.
+/// Serves one session until its input ends, its output fails, or `stop` is cancelled.
 ///
-/// When the input ends, calls in flight have five seconds to answer (rmcp's drain).
-/// The session is served without waiting for `initialize`: rmcp's handshake ends the
-/// whole session when anything else comes first, and 2026-07-28 has no handshake.
+/// When the input ends, calls in flight have five seconds to finish (rmcp's drain timeout).
+/// The session is served without waiting for `initialize`: rmcp's handshake closes the session
+/// when another message comes first, and 2026-07-28 has no handshake.
 pub(crate) async fn serve_session<H, R, W>(
     handler: H,
     input: R,

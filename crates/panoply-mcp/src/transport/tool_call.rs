@@ -1,10 +1,10 @@
-//! Parsing of `tools/call`, and which of them need no rmcp to carry them.
+//! Parsing of `tools/call`, and the fast path without rmcp.
 //!
 //! rmcp reads a message through untagged enums, which try each of twenty other requests first, and
 //! answers it through three tasks and two queues, which notifications and requests to the client
-//! need. A call that needs neither is parsed straight into its type and answered where it was
-//! read. Whatever is not plainly such a call is left to rmcp, so that nothing is judged here.
-//! Both carriers call [`crate::dispatch::dispatch`]; docs/adr/0005 has the measurements.
+//! need. A call that needs neither is parsed directly into its type and answered where it was
+//! read. Any other message is left to rmcp, so that this module rejects nothing.
+//! Both paths call [`crate::dispatch::dispatch`]; docs/adr/0005 has the measurements.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use tokio_util::sync::CancellationToken;
 use crate::elicit;
 
 const METHOD: &str = "tools/call";
-/// Since 2026-07-28 a request says under keys of this prefix which version it speaks and what its
-/// sender can do. rmcp judges that.
+/// Since 2026-07-28 a request states protocol version and client capabilities under keys of this
+/// prefix. rmcp validates them.
 const PROTOCOL_KEYS: &str = "io.modelcontextprotocol/";
 
 /// One `tools/call`.
@@ -36,22 +36,22 @@ pub(crate) struct ToolCall {
     pub(crate) meta: Option<JsonObject>,
 }
 
-/// Answers calls without rmcp.
+/// The fast path: answers calls without rmcp.
 pub(crate) trait AnswerToolCalls {
-    /// Whether this call can be answered here. `parts` is the head of its HTTP request.
+    /// Whether the fast path can answer this call. `parts` is the head of its HTTP request.
     fn accepts(&self, call: &ToolCall, parts: Option<&Parts>) -> bool;
 
-    /// Whether this call may lead to a question to the person at the client, who can be asked.
+    /// Whether this call may elicit and the client supports it.
     fn may_elicit(&self, _call: &ToolCall, _parts: Option<&Parts>) -> bool {
         false
     }
 
-    /// Whether people are asked at all.
+    /// Whether elicitation is enabled.
     fn can_elicit(&self) -> bool {
         false
     }
 
-    /// The reply to a call that is taken. `elicitor` is the carrier's way to ask.
+    /// Answers an accepted call. `elicitor` is the transport's channel to the user.
     fn answer(
         &self,
         call: ToolCall,
@@ -60,20 +60,19 @@ pub(crate) trait AnswerToolCalls {
         elicitor: Option<Arc<dyn Elicitor>>,
     ) -> Answer;
 
-    /// The permissions of the tool that the caller lacks; none for a tool that is not in scope.
+    /// Permissions of the tool that the caller lacks; none for a tool that is not in scope.
     fn missing_scopes(&self, tool: &str, caller: &Caller) -> Vec<&'static str>;
 }
 
-/// A reply to come, as it is sent.
+/// Future of an encoded reply.
 pub(crate) type Answer = BoxFuture<'static, serde_json::Result<Vec<u8>>>;
 
-/// The reply, if it can be had without waiting. Most can: their handlers never wait.
+/// Polls once: most handlers never wait, so the reply is ready.
 pub(crate) fn poll_once(answer: &mut Answer) -> Option<serde_json::Result<Vec<u8>>> {
     answer.now_or_never()
 }
 
-/// The version a request without a handshake of its own is taken to speak, if it is one of those
-/// that had handshakes.
+/// Returns the protocol version that an HTTP request states, if it is a version with handshake.
 pub(crate) fn stated_version(parts: &Parts) -> Option<ProtocolVersion> {
     let mut stated = parts.headers.get_all("mcp-protocol-version").iter();
     let Some(version) = stated.next() else { return Some(ProtocolVersion::V_2025_03_26) };
@@ -102,7 +101,7 @@ struct Params {
 }
 
 impl ToolCall {
-    /// The call, if this is one and nothing else.
+    /// Parses a plain `tools/call`; `None` for anything else.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let Call { jsonrpc, id, method, params } = serde_json::from_slice(text).ok()?;
         if jsonrpc != "2.0" || method != METHOD {
@@ -112,8 +111,7 @@ impl ToolCall {
         Some(Self { id, name, arguments, meta })
     }
 
-    /// Whether the caller waits for the reply and for nothing before it, in a version of the
-    /// protocol that says all else in its handshake.
+    /// Whether the call needs only a reply, without notifications, in a version with handshake.
     pub(crate) fn wants_only_a_reply(&self) -> bool {
         self.meta
             .iter()
@@ -121,12 +119,12 @@ impl ToolCall {
             .all(|key| key != "progressToken" && !key.starts_with(PROTOCOL_KEYS))
     }
 
-    /// Whether the request speaks a version without handshakes.
+    /// Whether the request states a version without handshake.
     pub(crate) fn is_stateless(&self) -> bool {
         self.meta.iter().flat_map(JsonObject::keys).any(|key| key.starts_with(PROTOCOL_KEYS))
     }
 
-    /// Whether the request itself says that its client shows forms.
+    /// Whether the request itself announces form support.
     pub(crate) fn announces_forms(&self) -> bool {
         let meta = self.meta.as_ref().filter(|_| self.is_stateless());
         let capabilities = meta.cloned().map(RequestMetaObject::from);
@@ -134,7 +132,7 @@ impl ToolCall {
         capabilities.as_ref().is_some_and(elicit::supports_forms)
     }
 
-    /// The same call for rmcp.
+    /// Converts to the rmcp message.
     pub(crate) fn into_message(self) -> ClientJsonRpcMessage {
         let mut call = CallToolRequestParams::new(self.name);
         call.arguments = self.arguments;
@@ -150,7 +148,7 @@ impl ToolCall {
 mod tests {
     use super::*;
 
-    /// All there is in a message, the metadata in its extensions included.
+    /// The whole content of a message, including the metadata in its extensions.
     fn content(message: &ClientJsonRpcMessage) -> String {
         let JsonRpcMessage::Request(request) = message else { panic!("{message:?}") };
         let ClientRequest::CallToolRequest(call) = &request.request else { panic!("{message:?}") };

@@ -1,7 +1,7 @@
-//! The one way out of a session: replies leave whole, in order, and are flushed.
+//! Output of a stdio session: whole lines, in order, flushed.
 //!
-//! A reply is written where it was made, under a lock: a task of its own for that would cost every
-//! reply the waking of a thread. Only what the output does not take at once waits for a task.
+//! A reply is written by its own task, under a lock: a writer task would cost a thread wake-up
+//! per reply. Only bytes that the output does not accept at once are left to a writer task.
 
 use std::future::poll_fn;
 use std::io;
@@ -17,19 +17,19 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// More than this waiting for a client that does not read, and nobody may add to it.
+/// Buffered bytes above which senders wait.
 const MAX_BUFFERED_BYTES: usize = 1 << 20;
-/// More than this in replies that wait to be added, and no further request is read.
+/// Bytes of waiting replies above which no further request is read.
 const MAX_QUEUED_BYTES: usize = 8 << 20;
-/// More than this, and a reply is replaced by an error: requests that were read already may still
-/// bring replies of any size.
+/// Unsent bytes above which a reply is replaced by an error: requests that were already read may
+/// still produce replies of any size.
 const MAX_UNSENT_BYTES: usize = 32 << 20;
 
 /// The output is closed.
 #[derive(Debug)]
 pub(super) struct Closed;
 
-/// The output of a session, shared by all who answer.
+/// Shared output of a session.
 pub(super) struct Output<W>(Arc<Shared<W>>);
 
 impl<W> Clone for Output<W> {
@@ -40,21 +40,21 @@ impl<W> Clone for Output<W> {
 
 struct Shared<W> {
     state: Mutex<State<W>>,
-    /// Something waits to be written, or nothing will be any more.
+    /// Notified when bytes are buffered or the output is closed.
     work: Notify,
-    /// There is room again.
+    /// Notified when the buffer is below its limit.
     room: Notify,
-    /// Bytes of replies that wait for room.
+    /// Bytes of waiting replies.
     queued: AtomicUsize,
-    /// Cancelled when the output breaks.
+    /// Cancelled when the output fails.
     stop: CancellationToken,
 }
 
 struct State<W> {
     output: W,
     waiting: BytesMut,
-    /// The task is at it and has left its waker with the output, which keeps only the last one:
-    /// nobody else may touch the output until the task is done.
+    /// The writer task is polling. The output stores only the last waker, so no other task may poll
+    /// it until the writer task is done.
     busy: bool,
     ended: Ended,
 }
@@ -62,13 +62,13 @@ struct State<W> {
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Ended {
     No,
-    /// What waits is still written.
+    /// Buffered bytes are still written.
     Closing,
     Broken,
 }
 
 impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
-    /// Takes an output. Cancels `stop` when it breaks. The task ends after [`Output::close`].
+    /// Wraps an output. Cancels `stop` when it fails. The task ends after [`Output::close`].
     pub(super) fn new(output: W, stop: CancellationToken) -> (Self, JoinHandle<()>) {
         let state =
             Mutex::new(State { output, waiting: BytesMut::new(), busy: false, ended: Ended::No });
@@ -79,7 +79,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         (output, task)
     }
 
-    /// Writes one line as soon as the output takes it, or `instead` if too many wait already.
+    /// Writes one line when the buffer has room, or `instead` if too many bytes are unsent.
     pub(super) async fn send(
         &self,
         line: Vec<u8>,
@@ -93,7 +93,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         self.send_now(&line)
     }
 
-    /// Writes one line, or what the output takes of it; the rest waits.
+    /// Writes one line, or a part of it; the rest is buffered.
     pub(super) fn send_now(&self, line: &[u8]) -> Result<(), Closed> {
         let mut state = self.state();
         if state.ended == Ended::Broken {
@@ -117,7 +117,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         }
     }
 
-    /// Waits while a client that does not read has too much waiting for it.
+    /// Waits while the buffer is above its limit.
     pub(super) async fn wait_for_room(&self) {
         loop {
             let room = self.0.room.notified();
@@ -128,7 +128,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         }
     }
 
-    /// Waits while a client that does not read has more replies coming than memory for them.
+    /// Waits while the waiting replies are above their limit.
     pub(super) async fn wait_for_backlog(&self) {
         loop {
             let room = self.0.room.notified();
@@ -142,7 +142,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         }
     }
 
-    /// Lets the task end once all that waits is written.
+    /// Ends the writer task after the buffered bytes are written.
     pub(super) fn close(&self) {
         let mut state = self.state();
         if state.ended == Ended::No {
@@ -172,7 +172,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         }
     }
 
-    /// A client that went away is no fault of ours: we end as if it closed our input.
+    /// A disconnect is not an error: the session ends as if the input had been closed.
     fn fail(&self, mut state: MutexGuard<'_, State<W>>, error: &io::Error) {
         tracing::info!(%error, "output is closed");
         state.ended = Ended::Broken;
@@ -188,7 +188,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
     }
 }
 
-/// A reply that waits for room.
+/// Counts a waiting reply until dropped.
 struct Queued<'a> {
     length: usize,
     queued: &'a AtomicUsize,
@@ -212,7 +212,7 @@ impl<W: AsyncWrite + Unpin> State<W> {
     }
 }
 
-/// How long closing waits for a peer that does not read.
+/// Timeout of the final write to a peer that does not read.
 pub(super) const FINAL_WRITE_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
@@ -236,8 +236,8 @@ mod tests {
         task.await.unwrap();
     }
 
-    /// Like standard output where it is not a pipe: takes bytes at once, is done with them later,
-    /// and wakes only the last who asked.
+    /// Like standard output that is not a pipe: accepts bytes at once, completes later, and wakes
+    /// only the last waker.
     #[derive(Default)]
     struct DoneLater {
         taken: Arc<Mutex<Vec<u8>>>,
@@ -276,7 +276,7 @@ mod tests {
         let (output, task) = Output::new(slow, CancellationToken::new());
         for n in 0..5 {
             output.send_now(format!("{n}\n").as_bytes()).unwrap();
-            // The task waits for the flush now.
+            // The writer task now waits for the flush.
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         output.close();

@@ -1,4 +1,4 @@
-//! A plain call is answered without rmcp. Nobody must be able to tell.
+//! Replies of the fast path are identical to those of rmcp.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::support::{http, initialize, request, session};
 
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-/// The same call twice: as it is, and with a wish for progress, which only rmcp can serve.
+/// The same call twice: plain, and with a progress token, which only rmcp handles.
 fn with_and_without_rmcp(name: &str, arguments: &Value, meta: &Value) -> [Value; 2] {
     let with = |token: Option<u64>| {
         let mut meta = meta.clone();

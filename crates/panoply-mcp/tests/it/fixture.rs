@@ -1,4 +1,4 @@
-//! A small pack that does on demand what real packs do by accident.
+//! A pack that triggers failures, delays and large outputs on demand.
 
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ pub(crate) struct Text {
     text: String,
 }
 
-/// What was said, and by whom.
+/// Echo of the text and the call context.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Heard {
@@ -122,7 +122,7 @@ pub(crate) struct Heard {
     agent_id: String,
     /// The language.
     lang: String,
-    /// Whether it was only a rehearsal.
+    /// Whether the call is a dry run.
     dry_run: bool,
 }
 

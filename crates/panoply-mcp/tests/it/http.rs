@@ -1,4 +1,4 @@
-//! Streamable HTTP as clients, browsers, operators and attackers meet it.
+//! Streamable HTTP for clients, browsers, operators and attackers.
 
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ async fn invalid_bodies_get_json_rpc_errors() {
     }
 }
 
-/// serde_json can represent none of these, and still the caller must not wait for ever.
+/// serde_json cannot represent these, but the caller must still get a reply.
 #[tokio::test]
 async fn unrepresentable_body_is_answered_with_its_id() {
     let server = http(|_| {}).await;
@@ -326,10 +326,10 @@ async fn unauthenticated_server_binds_only_to_loopback() {
     assert!(!outcome.err().unwrap().is_usage());
 }
 
-/// Waits until the server closes, and says what it had said before.
+/// Reads until the server closes.
 async fn read_until_closed(mut stream: TcpStream) -> String {
     let mut said = Vec::new();
-    // A reset is as good as an end.
+    // A reset counts as a close.
     let _reset = tokio::time::timeout(REPLY_TIMEOUT, stream.read_to_end(&mut said))
         .await
         .expect("closed in time");
@@ -373,7 +373,7 @@ async fn header_count_and_size_are_limited() {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let long =
         format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(1 << 20));
-    // The server may close before it has read everything.
+    // The server may close before the whole request is written.
     let _closed = stream.write_all(long.as_bytes()).await;
     assert!(!read_until_closed(stream).await.contains(" 200 "));
 }
@@ -395,7 +395,7 @@ async fn requests_over_the_concurrency_cap_get_retry_after() {
         }
     };
     assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "1"));
-    // A client that goes away cancels its call, and makes room.
+    // A disconnect cancels the call and releases its permit.
     drop(busy);
     tokio::time::timeout(REPLY_TIMEOUT, async {
         while server.post("/mcp", &[], &ping).await.status != 200 {
@@ -419,7 +419,7 @@ async fn in_flight_reply_is_sent_before_shutdown() {
     let mut idle = TcpStream::connect(server.address).await.unwrap();
     idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
     idle.read_u8().await.unwrap();
-    // There is room for one request, so a refusal shows that ours has begun.
+    // The cap is one request, so a refusal shows that the call is running.
     while server.post("/mcp", &[], &request(2, "ping", json!({}))).await.status == 200 {}
     let Http { address, stop, served } = server;
     stop.cancel();

@@ -1,4 +1,4 @@
-//! Key pairs for tests only, made for this file and used nowhere else.
+//! Key pairs for tests only, generated for this file.
 
 /// PKCS #1, base64.
 pub(crate) const RSA_PRIVATE: &str = concat!(
@@ -28,7 +28,7 @@ pub(crate) const RSA_N: &str = concat!(
 );
 pub(crate) const RSA_E: &str = "AQAB";
 
-/// A key that the issuer does not have.
+/// A key that is not in the issuer's set.
 pub(crate) const STRANGER_PRIVATE: &str = concat!(
     "MIIEpAIBAAKCAQEAySAvMS4hHsGnV2AVdZHcBYPZAl/gNnhszmSyJC2T+PjFUkSkFMAzW+n6FyDPvFOjKeIdTg1iD0iDaRIl",
     "GgFZAnf+ptXGifjubvdPz5751GsKAUZMtI2onRyrW5pSvhmW+irscE8SZXKx6Ok9DXg5TUR4UdfUmQvw5b8t223dSmtHTALx",

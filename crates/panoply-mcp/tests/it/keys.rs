@@ -1,4 +1,4 @@
-//! API keys over HTTP: what each profile may do, and what is told to those without one.
+//! API keys over HTTP: permissions of each profile, and refusals without a key.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Http, call, clock, http, request};
 
-/// Keys in memory, which a test can take back.
+/// In-memory keys that a test can revoke.
 #[derive(Clone, Default)]
 struct Keys(Arc<Mutex<Vec<ApiKey>>>);
 
@@ -53,7 +53,7 @@ async fn key_determines_the_caller_and_its_tools() {
         let listed = server.post("/mcp", &headers, &list).await;
         assert_eq!(listed.body.contains("keep-note"), writes, "key: {key}");
         let reply = server.post("/mcp", &headers, &note).await;
-        // A key cannot be given more scopes, so this is an ordinary error.
+        // A key cannot get more scopes, so this is an ordinary error.
         assert_eq!(reply.status, 200);
         assert_eq!(reply.json()["result"]["isError"], json!(!writes), "key: {key}: {reply:?}");
     }

@@ -1,4 +1,4 @@
-//! Sessions over lines: both eras, every kind of request, and how they end.
+//! stdio sessions: all protocol versions, every kind of request, and shutdown.
 
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -12,7 +12,7 @@ async fn every_protocol_version_is_agreed_to() {
         ("2025-03-26", "2025-03-26"),
         ("2025-06-18", "2025-06-18"),
         ("2025-11-25", "2025-11-25"),
-        // It has no handshake; a client that tries one is offered the newest that does.
+        // 2026-07-28 has no handshake; a client that tries one gets the newest version with it.
         ("2026-07-28", "2025-11-25"),
         ("1999-01-01", "2025-11-25"),
     ];
@@ -167,7 +167,7 @@ async fn a_cancelled_call_gets_no_reply_and_stops() {
     session.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})).await;
     let next = session.ask(&call(2, "echo-text", json!({"text": "x"}))).await;
     assert_eq!(next["id"], 2);
-    // Were the call still running, the end would wait five seconds for it and then say so.
+    // A call that still runs would delay the end by five seconds and log a warning.
     session.input.take().unwrap().shutdown().await.unwrap();
     session.ended().await;
 }

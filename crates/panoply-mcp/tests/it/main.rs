@@ -1,4 +1,4 @@
-//! The server from outside: scripted peers over lines, and real HTTP on a loopback port.
+//! Integration tests over stdio and over HTTP on a loopback port.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Whatever arrives, the session goes on and every id that can be read is answered.
+//! Malformed input: the session continues and every readable id is answered.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Session, call, session, session_with};
 
-/// Sends a line, then a good call, and gives back what was answered to the line.
+/// Sends a line and then a valid call; returns the replies to the line.
 async fn answers_to(session: &mut Session, line: &[u8], id: u64) -> Vec<Value> {
     session.send_line(line).await;
     session.send_line(b"\n").await;
@@ -107,7 +107,7 @@ async fn lines_of_many_megabytes_are_skipped() {
     }
 }
 
-/// Lines that are nearly right: pieces of requests, put together wrongly.
+/// Almost valid lines: fragments of requests in wrong combinations.
 fn nearly_requests() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just("{".to_owned()),
@@ -146,7 +146,7 @@ fn nearly_requests() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Forty lines at a time go to one session; a good call at the end proves that it lives.
+    /// Sends forty lines per session; a valid call at the end shows that the session still works.
     #[test]
     fn every_readable_id_is_answered(lines in proptest::collection::vec(nearly_requests(), 40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -154,7 +154,7 @@ proptest! {
             let mut session = session();
             let mut expected: HashMap<String, usize> = HashMap::new();
             for line in &lines {
-                // A line feed would make two lines of one.
+                // A line feed would split the line.
                 let line: Vec<u8> = line.iter().copied().filter(|byte| *byte != b'\n').collect();
                 if let Some(id) = readable_id(&line) {
                     *expected.entry(id).or_default() += 1;
@@ -179,7 +179,7 @@ proptest! {
     }
 }
 
-/// The id that a careful reader would find, in a line that asks for something.
+/// Reference implementation: the readable id of a request line.
 fn readable_id(line: &[u8]) -> Option<String> {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let value: Value = serde_json::from_slice(line).ok()?;

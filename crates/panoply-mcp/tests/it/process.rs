@@ -1,4 +1,4 @@
-//! A real process, started and ended in every way a client ends one: always with status 0.
+//! Process tests: every way in which a client ends a server leads to status 0.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Only matters when a test failed half-way.
+        // Matters only after a failed test.
         let _gone = self.child.kill();
         let _status = self.child.wait();
     }
@@ -147,7 +147,7 @@ fn unread_stdout_ends_the_server() {
     assert_eq!(server.ended().code(), Some(0));
 }
 
-/// Input that is not a pipe is read by a thread that blocks; it must not keep the process.
+/// Input that is not a pipe is read by a blocking thread, which must not delay the exit.
 #[test]
 #[cfg(unix)]
 fn blocking_stdin_read_does_not_delay_exit() {
@@ -162,7 +162,7 @@ fn blocking_stdin_read_does_not_delay_exit() {
     assert_eq!(server.ended().code(), Some(0));
 }
 
-/// The client dies and somebody else still holds our input open.
+/// The client dies while another process holds the input open.
 #[test]
 #[cfg(target_os = "linux")]
 fn server_exits_when_its_parent_dies() {
@@ -191,7 +191,7 @@ fn server_exits_when_its_parent_dies() {
 
     shell.kill().unwrap();
     shell.wait().unwrap();
-    // The pipe ends when the last process that writes into it is gone.
+    // The pipe ends when the last writer has exited.
     let mut rest = String::new();
     output.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "");

@@ -1,4 +1,4 @@
-//! Peers for tests: one that talks lines, and one that talks HTTP over a plain socket.
+//! Test clients for stdio and for HTTP over a plain socket.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fixture;
 
-/// Long enough for the slowest machine: only a broken server takes that long.
+/// Generous: only a broken server reaches it.
 pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn clock() -> Arc<FixedClock> {
@@ -47,7 +47,7 @@ pub(crate) fn initialize(version: &str) -> Value {
     )
 }
 
-/// A request as 2026-07-28 wants it: with everything about the client in `_meta`.
+/// A request of 2026-07-28, with the client information in `_meta`.
 pub(crate) fn modern(id: u64, method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -57,7 +57,7 @@ pub(crate) fn modern(id: u64, method: &str, mut params: Value) -> Value {
     request(id, method, params)
 }
 
-/// The other end of a session of lines.
+/// Client of a stdio session.
 pub(crate) struct Session {
     pub(crate) input: Option<WriteHalf<DuplexStream>>,
     pub(crate) output: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -105,7 +105,7 @@ impl Session {
     }
 }
 
-/// A server on a port of its own.
+/// A server on a free port.
 pub(crate) struct Http {
     pub(crate) address: SocketAddr,
     pub(crate) stop: CancellationToken,
@@ -129,7 +129,7 @@ pub(crate) async fn try_http(change: impl FnOnce(&mut HttpOptions)) -> Result<Ht
     Ok(Http { address, stop, served: tokio::spawn(server.serve()) })
 }
 
-/// A reply, read to its end.
+/// A complete reply.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -142,7 +142,7 @@ impl Reply {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The messages of an event stream.
+    /// Messages of an event stream.
     pub(crate) fn events(&self) -> Vec<Value> {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
         data.filter(|data| !data.trim().is_empty())
@@ -152,7 +152,7 @@ impl Reply {
 }
 
 impl Http {
-    /// Sends a request as it is written and reads the reply until the server closes.
+    /// Sends a raw request and reads the reply until the server closes.
     pub(crate) async fn send_raw(&self, head_and_body: &[u8]) -> Reply {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(head_and_body).await.unwrap();

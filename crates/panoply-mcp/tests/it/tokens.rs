@@ -1,4 +1,4 @@
-//! Bearer tokens over HTTP: good ones of each algorithm, and the ways to forge one.
+//! Bearer tokens over HTTP: valid ones of each algorithm, and forgeries.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::support::{Http, call, http, request};
 const ISSUER: &str = "https://login.example.com/";
 const RESOURCE: &str = "https://tools.example.com/mcp";
 
-/// An issuer's key set that a test can change or take away.
+/// An issuer's key set that a test can change or make unavailable.
 #[derive(Clone)]
 struct KeySet {
     text: Arc<Mutex<Option<String>>>,
@@ -95,7 +95,7 @@ fn rsa(claims: &Value) -> String {
     sign(Algorithm::RS256, Some("rsa"), claims, &EncodingKey::from_rsa_der(&private(RSA_PRIVATE)))
 }
 
-/// A token with a header and claims of one's own, signed as if by RS256.
+/// A token with custom header and claims, signed with RS256.
 fn rsa_with_header(header: &Value, claims: &str) -> String {
     let signed = rsa(&self::claims());
     let signature = signed.rsplit('.').next().unwrap();
@@ -117,7 +117,7 @@ async fn server(keys: &KeySet, clock: Arc<FixedClock>) -> Http {
     let credentials = Credentials { keys: None, tokens, clock };
     http(|options| {
         options.access = Arc::new(credentials);
-        // What is wrong with a token must not depend on how many came before it.
+        // The refusal must not depend on the rate limit.
         options.limits.bad_credentials = 10_000;
     })
     .await

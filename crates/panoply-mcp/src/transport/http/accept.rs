@@ -1,7 +1,7 @@
 //! Accepts connections and serves them within limits.
 //!
-//! axum's own server sets no timer, so a client that sends one header a minute keeps its
-//! connection for ever, and it leaves Nagle's algorithm on, which costs streams 40 ms.
+//! axum's own server sets no timeouts, so a client that sends one header per minute holds its
+//! connection forever, and it leaves Nagle's algorithm on, which delays streams by 40 ms.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -22,16 +22,15 @@ use super::connections::{Connections, Registered, TooMany};
 use super::gate::Gate;
 use super::idle_timeout::IdleTimeoutStream;
 
-/// How long to wait when the system has no file descriptor left for another connection.
+/// Delay before the next accept when file descriptors are exhausted.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
-/// How long a connection that was told to close may take.
+/// Timeout of a graceful close.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long one that has to make room may take.
+/// Timeout of a graceful close after eviction.
 const EVICTION_TIMEOUT: Duration = Duration::from_millis(50);
 const MAX_HEADERS: usize = 100;
 const MAX_STREAMS: u32 = 128;
 
-/// One address to serve.
 pub(super) struct Listener {
     pub(super) socket: TcpListener,
     pub(super) gate: Gate,
@@ -74,8 +73,8 @@ async fn accept(
     let (stream, peer) = match socket.accept().await {
         Ok(accepted) => accepted,
         Err(error) => {
-            // The client that gave up is no matter; a lack of descriptors passes sooner when
-            // idle connections give theirs back.
+            // An aborted connection is harmless; a lack of descriptors ends sooner when idle
+            // connections are closed.
             tracing::warn!(%error, "could not accept a connection");
             connections.evict_one();
             tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
@@ -84,7 +83,7 @@ async fn accept(
     };
     match connections.register(peer.ip().to_canonical()).await {
         Ok(place) => {
-            // A socket that its client has closed already takes no options.
+            // Setting an option fails on a socket that the client has closed.
             stream.set_nodelay(true).ok()?;
             Some((stream, place))
         }
@@ -122,7 +121,7 @@ async fn serve_connection(
         () = place.connection.idle_for(limits.idle) => CLOSE_TIMEOUT,
         () = place.connection.evicted.cancelled() => EVICTION_TIMEOUT,
     };
-    // GOAWAY, or the end after the reply in flight.
+    // Sends GOAWAY, or closes after the reply in flight.
     connection.as_mut().graceful_shutdown();
     let closed = tokio::time::timeout(time_to_close, connection).await;
     tracing::debug!(in_time = closed.is_ok(), "connection closed");

@@ -1,7 +1,7 @@
-//! Admission: who asks, the whole body within its limits, and room to work; then the route.
+//! Admission: authentication, body limits, concurrency caps; then the route.
 //!
-//! In this order. Strangers cannot make us buffer bodies, and a slow body holds no place that a
-//! request at work could use: only its connection, its bytes, and `body_time`.
+//! The order matters: unauthenticated clients cannot make the server buffer bodies, and a slow
+//! body holds no concurrency permit, only its connection and its bytes, until `body_time`.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use super::refused_logins::RefusedLogins;
 use super::{HttpLimits, reply};
 use crate::auth::{Admission, Admitted, Credential, NotAdmitted};
 
-/// What every protected route shares.
+/// State shared by all protected routes.
 pub(super) struct AdmissionLayer {
     pub(super) access: Arc<dyn Admission>,
     pub(super) limits: HttpLimits,
@@ -49,7 +49,7 @@ impl AdmissionLayer {
         Self { access, limits, caps, bad_credentials, refused }
     }
 
-    /// The caller, or the refusal.
+    /// Authenticates a request.
     async fn admit(&self, parts: &Parts) -> Result<Admitted, Response> {
         let path = parts.uri.path();
         let credential = Credential::of(&parts.headers, path);
@@ -75,7 +75,7 @@ impl AdmissionLayer {
         Err(reply::denied(&denied, self.access.issuer(), path))
     }
 
-    /// Reads a whole body, within its length, its time, and the memory of all unfinished bodies.
+    /// Buffers a body within the limits of length, time and total memory.
     async fn read(&self, parts: &Parts, mut body: Body) -> Result<Body, Response> {
         if body.is_end_stream() {
             return Ok(body);
@@ -144,12 +144,12 @@ impl AdmissionLayer {
     }
 }
 
-/// The peer address of the connection that carries the request.
+/// Returns the peer address of the request.
 fn address(parts: &Parts) -> Option<IpAddr> {
     parts.extensions.get::<Arc<Connection>>().map(|one| one.address)
 }
 
-/// Admits a request whose body is read whole before its route sees it.
+/// Admits a request with a buffered body.
 pub(super) async fn admit_buffered(
     State(front): State<Arc<AdmissionLayer>>,
     request: Request,
@@ -158,7 +158,7 @@ pub(super) async fn admit_buffered(
     answer(&front, request, next, true).await.unwrap_or_else(|refusal| refusal)
 }
 
-/// Admits a request whose route reads the body as a stream.
+/// Admits a request whose route streams the body.
 pub(super) async fn admit_streaming(
     State(front): State<Arc<AdmissionLayer>>,
     request: Request,
@@ -199,19 +199,19 @@ fn refusal_with(status: StatusCode, code: ErrorCode, message: impl Into<String>)
     reply::refusal(status, code, message)
 }
 
-/// Throttles addresses that send bad keys or tokens. Good ones of the same address are not
-/// affected: behind a proxy everybody has one address.
+/// Rate limit of invalid credentials per address. Valid credentials from the same address are
+/// not affected: behind a proxy all clients share one address.
 struct BadCredentials {
     budget: DefaultKeyedRateLimiter<IpAddr>,
-    /// Refusals that are being delayed.
+    /// Refusals currently delayed.
     delayed: Semaphore,
 }
 
-/// How long a refusal is held back once the budget is used up.
+/// Delay of a refusal after the budget is exhausted.
 const REFUSAL_DELAY: Duration = Duration::from_secs(1);
-/// So many refusals are held back at a time; more are sent at once.
+/// Maximum number of delayed refusals; further ones are sent at once.
 const MAX_DELAYED: usize = 256;
-/// Addresses that are remembered before those with a full budget are forgotten.
+/// Number of tracked addresses above which those with a full budget are removed.
 const MAX_ADDRESSES: usize = 10_000;
 
 impl BadCredentials {
@@ -221,7 +221,7 @@ impl BadCredentials {
         Self { budget: RateLimiter::keyed(quota), delayed: Semaphore::new(MAX_DELAYED) }
     }
 
-    /// Counts one, and holds the refusal back if there were too many.
+    /// Counts an invalid credential and delays the refusal if the budget is exhausted.
     async fn is_over_budget(&self, address: IpAddr) -> bool {
         if self.budget.len() > MAX_ADDRESSES {
             self.budget.retain_recent();

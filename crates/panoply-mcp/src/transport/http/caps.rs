@@ -1,11 +1,11 @@
-//! Concurrency caps: requests at work in all and for each caller, and bytes of unfinished bodies.
+//! Concurrency caps: requests in total and per caller, and bytes of incomplete bodies.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What all routes together may use.
+/// Shared limits of all routes.
 pub(super) struct Caps {
     requests: Arc<Semaphore>,
     per_caller: usize,
@@ -14,14 +14,14 @@ pub(super) struct Caps {
     bodies: Arc<Semaphore>,
 }
 
-/// A request at work, until dropped.
+/// Counts a request until dropped.
 pub(super) struct WorkPermit {
     partition: String,
     callers: Arc<Mutex<HashMap<String, usize>>>,
     _request: OwnedSemaphorePermit,
 }
 
-/// There is no room; says whose fault that is.
+/// A cap is reached: of the caller or of the server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum CapReached {
     Server,
@@ -38,7 +38,7 @@ impl Caps {
         }
     }
 
-    /// Starts a request of this caller.
+    /// Acquires a permit for a request of this caller.
     pub(super) fn work(&self, partition: &str) -> Result<WorkPermit, CapReached> {
         let request =
             Arc::clone(&self.requests).try_acquire_owned().map_err(|_| CapReached::Server)?;
@@ -53,7 +53,7 @@ impl Caps {
         Ok(WorkPermit { partition, callers, _request: request })
     }
 
-    /// Takes memory for a piece of a body that is not complete.
+    /// Acquires buffer memory for a part of an incomplete body.
     pub(super) fn buffer(&self, bytes: usize) -> Result<OwnedSemaphorePermit, CapReached> {
         let kib = u32::try_from(bytes.div_ceil(1024)).map_err(|_| CapReached::Server)?;
         Arc::clone(&self.bodies).try_acquire_many_owned(kib).map_err(|_| CapReached::Server)

@@ -1,8 +1,8 @@
-//! Live connections: how many there are, from where, and which is closed to make room.
+//! Connection registry: limits per listener and per address, and eviction.
 //!
-//! A connection costs a client nothing, so a limit on their number alone lets anybody keep
-//! everybody out. When the server is full, a new connection replaces the one that has been idle
-//! longest, and if none is idle, the one that has been sending its request longest.
+//! Connections are cheap for a client, so a plain limit would let one client lock out all
+//! others. When the server is full, a new connection evicts the one that is idle longest, or, if
+//! none is idle, the one that has been sending its request longest.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,15 +14,15 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// A connection that became idle this recently is not closed to make room: its client may be
-/// about to send. Older ones go first anyway, so this matters only under a flood.
+/// Connections that became idle more recently are not evicted: the client may be about to send.
+/// Older ones are evicted first, so this matters only under a flood.
 const MIN_IDLE: Duration = Duration::from_millis(50);
-/// Nor is one whose body has been arriving for no longer than this.
+/// Minimum age of an incomplete body before eviction.
 const MIN_READING: Duration = Duration::from_millis(250);
-/// While all connections work, we look this often for one that has become idle.
+/// Polling interval for an evictable connection while all are busy.
 const EVICTION_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// All connections of one listener.
+/// Connections of one listener.
 pub(super) struct Connections {
     most: usize,
     most_per_address: usize,
@@ -43,25 +43,25 @@ struct Live {
 /// One connection.
 pub(crate) struct Connection {
     pub(crate) address: IpAddr,
-    /// Cancelled when it has to make room.
+    /// Cancelled on eviction.
     pub(super) evicted: CancellationToken,
-    /// Requests whose reply is not sent yet.
+    /// Requests without a complete reply.
     open: AtomicU32,
-    /// Those of them whose body has not arrived yet.
+    /// Requests with an incomplete body.
     reading: AtomicU32,
-    /// When `open` or `reading` last changed, in milliseconds since `started`.
+    /// Last change of `open` or `reading`, in milliseconds since `started`.
     changed: AtomicU64,
     started: Instant,
 }
 
-/// A connection's place, given back when dropped.
+/// Registration of a connection, released on drop.
 pub(super) struct Registered {
     id: u64,
     pub(super) connection: Arc<Connection>,
     connections: Arc<Connections>,
 }
 
-/// One address has too many connections.
+/// The address has too many connections.
 pub(super) struct TooMany;
 
 impl Connections {
@@ -71,12 +71,12 @@ impl Connections {
         Self { most, most_per_address, min_idle, min_reading, started, live, closed }
     }
 
-    /// Takes a connection in, and makes room for it if need be.
+    /// Registers a connection, with eviction if the listener is full.
     pub(super) async fn register(self: &Arc<Self>, address: IpAddr) -> Result<Registered, TooMany> {
         loop {
             {
                 let mut live = self.live();
-                // A proxy on this machine brings everybody's connections from one address.
+                // A local reverse proxy connects for all clients from one address.
                 let of_address = live.by_address.get(&address).copied().unwrap_or_default();
                 if of_address >= self.most_per_address && !address.is_loopback() {
                     return Err(TooMany);
@@ -85,13 +85,13 @@ impl Connections {
                     return Ok(self.insert(&mut live, address));
                 }
             }
-            // All of them work. One that ends, or becomes idle, makes room.
+            // All connections are busy: wait until one ends or becomes idle.
             let _elapsed =
                 tokio::time::timeout(EVICTION_POLL_INTERVAL, self.closed.notified()).await;
         }
     }
 
-    /// Closes one connection, if any is idle or still sending its request.
+    /// Evicts one connection, if any is idle or still sending its request.
     pub(super) fn evict_one(&self) -> bool {
         self.evict(&mut self.live())
     }
@@ -153,7 +153,7 @@ impl Drop for Registered {
 }
 
 impl Connection {
-    /// How soon it is to be closed: idle ones first, the longest first. `None` while it works.
+    /// Eviction rank: idle connections first, longest first. `None` while busy.
     fn rank(&self, idle_since: u64, reading_since: u64) -> Option<(bool, u64)> {
         let (open, reading) =
             (self.open.load(Ordering::Relaxed), self.reading.load(Ordering::Relaxed));
@@ -162,7 +162,7 @@ impl Connection {
         (open == reading && changed <= before).then_some((open > 0, changed))
     }
 
-    /// Waits until no request has been open for as long as `limit`.
+    /// Waits until the connection has been idle for `limit`.
     pub(super) async fn idle_for(&self, limit: Duration) {
         loop {
             let since = Duration::from_millis(self.changed.load(Ordering::Relaxed));
@@ -177,14 +177,14 @@ impl Connection {
         }
     }
 
-    /// Counts a request until the guard is dropped.
+    /// Counts an open request until the guard is dropped.
     pub(super) fn opened(self: &Arc<Self>) -> OpenRequest {
         self.open.fetch_add(1, Ordering::Relaxed);
         self.touch();
         OpenRequest(Arc::clone(self))
     }
 
-    /// Counts a request whose body is arriving until the guard is dropped.
+    /// Counts an incomplete body until the guard is dropped.
     pub(super) fn reading(&self) -> ReadingRequest<'_> {
         self.reading.fetch_add(1, Ordering::Relaxed);
         ReadingRequest(self)
@@ -195,7 +195,7 @@ impl Connection {
     }
 }
 
-/// A request whose reply is not sent yet.
+/// Guard of an open request.
 pub(super) struct OpenRequest(Arc<Connection>);
 
 impl Drop for OpenRequest {
@@ -205,7 +205,7 @@ impl Drop for OpenRequest {
     }
 }
 
-/// A request whose body has not arrived yet.
+/// Guard of an incomplete body.
 pub(super) struct ReadingRequest<'a>(&'a Connection);
 
 impl Drop for ReadingRequest<'_> {

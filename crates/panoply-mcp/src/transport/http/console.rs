@@ -1,7 +1,7 @@
-//! The console: a page at `/` on which every tool can be tried without an agent.
+//! The console: a page at `/` for calling every tool without an agent.
 //!
-//! The page itself is for everybody and holds no data. What it shows comes from `/mcp`, which
-//! asks for a key where the server has keys.
+//! The page is public and holds no data. It fetches its content from `/mcp`, which requires a key
+//! where the server has keys.
 
 use axum::Router;
 use axum::body::Body;
@@ -17,20 +17,20 @@ use rmcp::model::ErrorCode;
 use super::reply;
 use crate::widgets;
 
-/// No script or style but our own files, no connection but to this server, no frame but the
-/// pages below, and nobody may frame the console.
+/// CSP of the console: own scripts and styles only, connections to this server only, frames of
+/// widget pages only, and no framing of the console.
 const CONSOLE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      connect-src 'self'; img-src 'self' data:; frame-src 'self'; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'";
-/// A page that shows a reply is one file with its script inside. It runs in an origin of its
-/// own, without the network, and only the console may frame it.
+/// CSP of widget pages: one file with an inline script, an opaque origin, no network, framed only
+/// by the console.
 const PAGE_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; \
      style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'self'";
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// `/`, its script and style, and the pages that show replies.
+/// Routes of the console, its script and style, and the widget pages.
 pub(super) fn routes() -> Router {
     let own = |kind, text| move || std::future::ready(file(kind, CONSOLE_POLICY, text));
     Router::new()
@@ -70,7 +70,7 @@ fn file(kind: &'static str, policy: &'static str, text: &'static str) -> Respons
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    // The files change with the program, and their names do not.
+    // The files change with the program, but their names do not.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
 }

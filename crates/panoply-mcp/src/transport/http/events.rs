@@ -1,7 +1,7 @@
-//! An event stream (SSE) for a call that asks its client something before it replies.
+//! Server-sent events for a call that elicits before it replies.
 //!
-//! A comment goes out every few seconds, so that no proxy takes the silence for a dead connection
-//! while a person thinks. A client that leaves ends the call.
+//! A comment is sent every few seconds, so that no proxy closes the connection while the user
+//! decides. A disconnect cancels the call.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,17 +19,17 @@ use tokio_util::sync::DropGuard;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// A call at work, and what it sends before its reply.
+/// A running call and the messages that precede its reply.
 pub(super) struct ElicitingCall {
-    /// The reply to come.
+    /// Future of the reply.
     pub(super) reply: JoinHandle<serde_json::Result<Vec<u8>>>,
-    /// Messages to the client.
+    /// Messages before the reply.
     pub(super) messages: UnboundedReceiver<Value>,
-    /// Cancels the call when the client has left.
+    /// Cancels the call on disconnect.
     pub(super) gone: DropGuard,
 }
 
-/// The stream that begins with `first` and ends with the reply.
+/// Builds the stream that starts with `first` and ends with the reply.
 pub(super) fn stream_of(first: Value, asking: ElicitingCall) -> Response {
     let state = Some((Some(first), asking));
     let events = stream::unfold(state, |state| async {
@@ -61,7 +61,7 @@ pub(super) fn stream_of(first: Value, asking: ElicitingCall) -> Response {
     response
 }
 
-/// JSON without line feeds is one line of data.
+/// JSON without line feeds fits in one `data` line.
 fn event(message: &[u8]) -> Bytes {
     if message.is_empty() {
         return Bytes::from_static(b":\n\n");
@@ -69,8 +69,8 @@ fn event(message: &[u8]) -> Bytes {
     [b"event: message\ndata: ".as_slice(), message, b"\n\n"].concat().into()
 }
 
-/// The handler catches panics, and its replies are JSON, so this fails only in theory: then the
-/// stream ends without a reply.
+/// The handler catches panics and encodes JSON, so failure is theoretical: the stream then ends
+/// without a reply.
 fn reply_or_nothing(reply: Result<serde_json::Result<Vec<u8>>, tokio::task::JoinError>) -> Vec<u8> {
     match reply {
         Ok(Ok(message)) => message,

@@ -1,7 +1,7 @@
-//! The outermost layer: every request of every route and listener passes here first.
+//! The outermost layer of every listener.
 //!
 //! It counts the request on its connection, checks `Host` and `Origin`, answers preflights, and
-//! tells HTTP/1 clients to go elsewhere while the server drains.
+//! sends `Connection: close` to HTTP/1 clients while the server drains.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use tower::ServiceExt as _;
 use super::connections::{Connection, OpenRequest};
 use super::guard::Guard;
 
-/// What stands before the routes of one listener.
+/// Outermost layer of one listener.
 pub(super) struct Gate {
     pub(super) router: Router,
     pub(super) guard: Guard,
-    /// Cancelled when the server is asked to end; it may go on accepting for a while.
+    /// Cancelled when the server starts to drain; it may still accept connections.
     pub(super) draining: CancellationToken,
 }
 
@@ -73,7 +73,7 @@ impl Gate {
     }
 }
 
-/// A body that keeps a guard until it is sent.
+/// Response body that holds a guard until it is sent.
 pub(super) struct GuardedBody<T> {
     pub(super) body: Body,
     pub(super) _guard: T,
@@ -99,7 +99,7 @@ impl<T: Unpin> HttpBody for GuardedBody<T> {
     }
 }
 
-/// Keeps `guard` until the response is sent, if that takes longer than making it.
+/// Attaches `guard` to a streaming response body, so that it lives until the body is sent.
 pub(super) fn hold<T: Unpin + Send + 'static>(response: Response, guard: T) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;

@@ -1,8 +1,8 @@
-//! Which hosts and web pages may reach the server: the defence against DNS rebinding.
+//! Host and Origin checks: protection against DNS rebinding.
 //!
-//! A page on the internet can make a browser send requests to a server on the same machine,
-//! by letting its own name point to 127.0.0.1. The browser then still says, in `Host` and
-//! `Origin`, which name and which page it thinks it is dealing with, so both are checked.
+//! A web page can make a browser send requests to a server on the same machine by resolving its
+//! own name to 127.0.0.1. The browser still sends the real name and page in `Host` and `Origin`,
+//! so both are checked.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -18,11 +18,11 @@ use rmcp::model::ErrorCode;
 
 use super::reply;
 
-/// The hosts and origins that are let through.
+/// Allowed hosts and origins.
 pub(super) struct Guard {
     hosts: Vec<HostRule>,
     origins: Vec<OriginRule>,
-    /// Whether any address of numbers is fine as a host: one cannot be rebound.
+    /// Whether any IP address is allowed as a host: an IP address cannot be rebound.
     any_address: bool,
 }
 
@@ -44,12 +44,12 @@ enum PortRule {
     Only(u16),
 }
 
-/// A host in the settings that is not one.
+/// Invalid host rule.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not a host; write `tools.example.com` or `tools.example.com:8443`")]
 pub struct BadHostRule(pub String);
 
-/// An origin in the settings that is not one.
+/// Invalid origin rule.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not an origin; write `https://app.example.com`, with `:*` for any port")]
 pub struct BadOriginRule(pub String);
@@ -57,7 +57,7 @@ pub struct BadOriginRule(pub String);
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 impl Guard {
-    /// Lets through the names of the address itself, and what the settings add.
+    /// Allows the names of the listen address and the configured rules.
     pub(super) fn new(
         address: SocketAddr,
         hosts: &[String],
@@ -71,7 +71,7 @@ impl Guard {
         let hosts_here = loopback(|_| PortRule::Any).collect();
         let mut guard = Self { hosts: hosts_here, origins: Vec::new(), any_address: false };
         if address.ip().is_loopback() {
-            // Our own port only: a page of another server on this machine is somebody else's.
+            // Only the own port: pages of other servers on this machine are foreign.
             let own = loopback(PortRule::Only);
             let scheme = || "http".to_owned();
             guard.origins.extend(own.map(|host| OriginRule { scheme: scheme(), host }));
@@ -89,7 +89,7 @@ impl Guard {
         Ok(guard)
     }
 
-    /// For the address of operators: any address of numbers will do, and no web page.
+    /// Rules of the admin address: any IP address as host, and no origin.
     pub(super) fn for_operators(
         address: SocketAddr,
         hosts: &[String],
@@ -98,7 +98,7 @@ impl Guard {
         Ok(Self { origins: Vec::new(), any_address: true, ..guard })
     }
 
-    /// The origin of the page that asks, if it is a page; or the refusal.
+    /// Returns the allowed origin of a browser request, or the refusal.
     pub(super) fn check<B>(
         &self,
         request: &Request<B>,
@@ -115,7 +115,7 @@ impl Guard {
     fn host_is_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let mut named = headers.get_all(HOST).iter();
         let (host, second) = (named.next(), named.next());
-        // An absolute address in the request line counts before `Host`; HTTP/2 has only that.
+        // An absolute URI in the request line takes precedence over `Host`; HTTP/2 has only that.
         let from_uri = uri.authority().map(Authority::as_str);
         let from_header = host.map(|host| host.to_str().unwrap_or_default());
         let any_named = from_uri.is_some() || from_header.is_some();
@@ -131,7 +131,7 @@ impl Guard {
             || (self.any_address && is_address())
     }
 
-    /// `Ok(None)` when no page is involved.
+    /// `Ok(None)` without an `Origin` header.
     fn origin<'a>(&self, headers: &'a HeaderMap) -> Result<Option<&'a HeaderValue>, ()> {
         let mut named = headers.get_all(ORIGIN).iter();
         let Some(origin) = named.next() else { return Ok(None) };
@@ -152,8 +152,8 @@ impl Guard {
     }
 }
 
-/// Whether a page is our own console: its origin is the very host that was asked. That host is
-/// checked before, so a stranger's name that was pointed here does not come this far.
+/// Whether the origin equals the requested host (the console). The host has been checked, so a
+/// rebound name does not reach this check.
 fn is_own(origin: &str, host: Option<&HeaderValue>) -> bool {
     let Some((scheme, rest)) = origin.split_once("://") else { return false };
     let default = default_port(&scheme.to_ascii_lowercase());
@@ -166,7 +166,7 @@ fn is_own(origin: &str, host: Option<&HeaderValue>) -> bool {
     }
 }
 
-/// Lets the page that sent the request read the reply.
+/// Adds the CORS headers.
 pub(super) fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.append(VARY, HeaderValue::from_static("Origin"));
@@ -176,12 +176,12 @@ pub(super) fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
 }
 
-/// Orchestrators probe by whatever address they have, and learn nothing from the answer.
+/// Orchestrators probe by arbitrary addresses, and the reply reveals nothing.
 fn is_probe<B>(request: &Request<B>) -> bool {
     request.method() == Method::GET && matches!(request.uri().path(), "/healthz" | "/readyz")
 }
 
-/// The answer to a browser that asks before it sends.
+/// Answers a CORS preflight.
 pub(super) fn preflight<B>(request: &Request<B>) -> Option<Response> {
     let asks = request.method() == Method::OPTIONS
         && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
@@ -193,7 +193,7 @@ pub(super) fn preflight<B>(request: &Request<B>) -> Option<Response> {
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, OPTIONS"));
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    // Clients send `Mcp-Param-*` headers with names of their own, so what is asked for is granted.
+    // Clients send custom `Mcp-Param-*` headers, so all requested headers are granted.
     if let Some(wanted) = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS) {
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
     }
@@ -235,7 +235,7 @@ impl OriginRule {
         let scheme = scheme.to_ascii_lowercase();
         let default = default_port(&scheme)?;
         let mut host = HostRule::parse(rest)?;
-        // An origin without a port means the scheme's own, unless `:*` says otherwise.
+        // An origin without a port means the default port of the scheme, unless `:*` is given.
         if host.port == PortRule::Any && !rest.ends_with(":*") {
             host.port = PortRule::Only(default);
         }
@@ -251,7 +251,7 @@ fn default_port(scheme: &str) -> Option<u16> {
     }
 }
 
-/// Host in lower case, and port. Nothing that could be read in two ways is taken.
+/// Splits into lower-case host and port. Ambiguous input is refused.
 fn split_authority(text: &str) -> Option<(String, Option<u16>)> {
     let authority: Authority = text.parse().ok()?;
     let host = authority.host();

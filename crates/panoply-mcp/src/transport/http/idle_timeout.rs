@@ -1,7 +1,7 @@
-//! A connection that breaks when its client stalls: says nothing at first, or reads nothing.
+//! Idle timeouts of a connection: no first bytes, or blocked writes.
 //!
-//! hyper times the headers of a request, but neither the first bytes, by which it tells
-//! HTTP/1 from HTTP/2, nor how long a client leaves our bytes lying.
+//! hyper has a timeout for the headers of a request, but not for the first bytes, by which it
+//! detects the HTTP version, nor for blocked writes.
 
 use std::io;
 use std::pin::Pin;
@@ -11,16 +11,16 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// The longest text that hyper looks at before it decides on a version.
+/// Bytes that hyper needs to detect the HTTP version.
 const PREFACE: usize = 24;
 
-/// A stream under watch.
+/// A stream with idle timeouts.
 pub(super) struct IdleTimeoutStream<S> {
     stream: S,
-    /// Runs until the client has said enough; then there is none.
+    /// Timer until the preface is complete; `None` afterwards.
     opening: Option<Pin<Box<Sleep>>>,
     heard: usize,
-    /// Runs while we wait for the client to take bytes.
+    /// Timer of a blocked write.
     stalled: Option<Pin<Box<Sleep>>>,
     patience: Duration,
 }
@@ -31,7 +31,7 @@ impl<S> IdleTimeoutStream<S> {
         Self { stream, opening, heard: 0, stalled: None, patience }
     }
 
-    /// Passes progress on, and turns a wait that is too long into an error.
+    /// Turns a write that is blocked for too long into an error.
     fn watch_write<T>(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,8 +1,8 @@
-//! `/mcp` and `/mcp/{pack}`: answers a call, or hands the message to rmcp.
+//! `/mcp` and `/mcp/{pack}`: answers a call on the fast path, or passes the message to rmcp.
 //!
-//! rmcp's answers are corrected in three places. A body that is not JSON is a 400 with -32700,
-//! where rmcp says 415. `Accept: */*` is taken as what it means. A call that failed for want of a
-//! scope is a 403, so that OAuth clients know to ask for more.
+//! Three behaviours differ from rmcp. A body that is not JSON gets 400 with -32700, where rmcp
+//! returns 415. `Accept: */*` is honoured. A call that fails for a missing scope gets 403, so
+//! that OAuth clients can request more scopes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ struct McpRoute<H> {
     handler: H,
     service: Service<H>,
     front: Arc<AdmissionLayer>,
-    /// Questions of calls to any endpoint.
+    /// Pending questions of all endpoints.
     pending: Arc<Pending>,
 }
 
@@ -76,8 +76,8 @@ where
 }
 
 fn service<H: ServerHandler + Clone>(handler: H, body_limit: usize) -> Service<H> {
-    // Host and Origin have been checked by the guard, for all routes alike. No cancellation
-    // token either: rmcp answers 500 to what is in flight when it fires.
+    // The guard has checked Host and Origin for all routes. No cancellation token: rmcp answers
+    // requests in flight with 500 when it fires.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -104,7 +104,7 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
                 message,
             );
         }
-        // Read whole by the admission layer, so this neither waits nor fails.
+        // The admission layer has buffered the body, so this neither waits nor fails.
         let body = match body.collect().await {
             Ok(body) => body.to_bytes(),
             Err(_broken) => return unanswered(StatusCode::BAD_REQUEST),
@@ -143,8 +143,8 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
         response
     }
 
-    /// Tells an OAuth client which scopes to ask for, when its token lacks some that the tool
-    /// needs. The refusal itself is the pipeline's.
+    /// Adds the OAuth challenge with the missing scopes of the tool. The refusal itself comes from
+    /// the pipeline.
     fn scope_challenge(&self, call: &ToolCall, parts: &Parts) -> Option<HeaderValue> {
         if parts.extensions.get::<Proof>() != Some(&Proof::Token)
             || self.handler.may_elicit(call, Some(parts))
@@ -157,12 +157,12 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
             .then(|| challenge("insufficient_scope", issuer, Some(&missing), parts.uri.path()))
     }
 
-    /// Takes the response to a question, which is a request of its own.
+    /// Handles the response to a question, which arrives as a separate POST.
     fn is_response(&self, body: &[u8], parts: &Parts) -> bool {
         partition(parts).is_some_and(|partition| self.pending.take_response(body, &partition))
     }
 
-    /// A call that may ask its client something: the reply is an event stream if it does.
+    /// Handles a call that may elicit: the reply becomes an event stream if it does.
     async fn reply_with_questions(&self, call: ToolCall, parts: Parts) -> Response {
         let cancel = CancellationToken::new();
         let (elicitor, mut messages) = self.pending.elicitor(partition(&parts).unwrap_or_default());
@@ -193,7 +193,7 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
         else {
             return too_slow();
         };
-        // The media type is fine, so this is rmcp's word for a body that is not a message.
+        // The media type is valid, so rmcp's 415 means that the body is not a message.
         if response.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
             return response.map(Body::new);
         }
@@ -209,8 +209,8 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
         }
     }
 
-    /// A call that has to wait runs in a task of its own, so that a client that leaves does not
-    /// cut it off in the middle: it is told, and ends where it can.
+    /// A call that has to wait runs in its own task: a disconnect cancels it cooperatively instead
+    /// of dropping it mid-way.
     async fn reply_directly(&self, mut answer: Answer, cancel: CancellationToken) -> Response {
         let message = match tool_call::poll_once(&mut answer) {
             Some(message) => message,
@@ -241,7 +241,7 @@ fn to_reply(message: serde_json::Result<Vec<u8>>) -> Response {
     }
 }
 
-/// The answer to a message that needs none.
+/// 202 Accepted for notifications and responses.
 fn accepted() -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
@@ -265,7 +265,8 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// rmcp wants both types named, and the media type in lower case. Says whether JSON is taken.
+/// Rewrites `Accept` and `Content-Type` for rmcp, which requires both types and lower case.
+/// Returns whether the client accepts JSON.
 fn accept_both(headers: &mut HeaderMap) -> bool {
     let takes_json = accepts(headers, &["*/*", "application/*", "application/json"]);
     if takes_json {
@@ -275,7 +276,7 @@ fn accept_both(headers: &mut HeaderMap) -> bool {
     takes_json
 }
 
-/// Whether one of these media ranges is accepted; no header at all accepts everything.
+/// Whether one of these media ranges is accepted; a missing header accepts everything.
 fn accepts(headers: &HeaderMap, wanted: &[&str]) -> bool {
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
     accepted

@@ -1,4 +1,4 @@
-//! Streamable HTTP: `/mcp` for all packs, `/mcp/{pack}` for one, and what operators need.
+//! Streamable HTTP: `/mcp` for all packs, `/mcp/{pack}` for one, and operator endpoints.
 //!
 //! Stateless: any replica answers any request. A request passes, in this order: the connection
 //! and its limits ([`accept`], [`connections`]), `Host` and `Origin` ([`gate`], [`guard`]),
@@ -38,44 +38,44 @@ pub use guard::{BadHostRule, BadOriginRule};
 use refused_logins::RefusedLogins;
 pub use status::{Readiness, ReadinessProblem};
 
-/// How an HTTP server is set up.
+/// Options of an HTTP server.
 pub struct HttpOptions {
-    /// Where to listen. Port 0 picks a free one.
+    /// Listen address. Port 0 picks a free port.
     pub listen: SocketAddr,
-    /// Names this server is reached by, beside those of its own address: `tools.example.com`,
-    /// or with a port to allow only that one.
+    /// Additional allowed host names: `tools.example.com`, or with a port to allow only that
+    /// port.
     pub allowed_hosts: Vec<String>,
-    /// Web pages that may use it: `https://app.example.com`, with `:*` for any port.
+    /// Allowed origins: `https://app.example.com`, with `:*` for any port.
     pub allowed_origins: Vec<String>,
-    /// Where `/healthz`, `/readyz` and `/metrics` are served as well, without credentials.
-    /// Clients of the first address cannot use up the connections of this one.
+    /// Second address for `/healthz`, `/readyz` and `/metrics`, without credentials. It has its
+    /// own connection limit.
     pub admin: Option<SocketAddr>,
-    /// Who may use it.
+    /// Authentication.
     pub access: Arc<dyn Admission>,
-    /// What it takes before it says no.
+    /// Resource limits.
     pub limits: HttpLimits,
-    /// What keeps the server from its work, for `/readyz`.
+    /// Readiness problems, for `/readyz`.
     pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,
-    /// The text of `/metrics`.
+    /// Text of `/metrics`.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
-    /// More routes for everybody, beside the console and what operators ask.
+    /// Additional public routes.
     pub public: Router,
-    /// More routes for callers that proved who they are. Their [`Caller`] is an extension
-    /// of the request, and the body has arrived whole.
+    /// Additional authenticated routes. The [`Caller`] is an extension of the request, and the
+    /// body is buffered.
     ///
     /// [`Caller`]: panoply_contract::context::Caller
     pub protected: Router,
-    /// The same for routes that read their body as a stream and limit it themselves.
+    /// The same for routes that stream and limit their body themselves.
     pub streaming: Router,
-    /// Cancelled when the server was asked to end but still accepts: `/readyz` is 503 from then
-    /// on, and HTTP/1 clients are told to close.
+    /// Cancelled when the server drains but still accepts: `/readyz` returns 503, and HTTP/1
+    /// clients get `Connection: close`.
     pub draining: CancellationToken,
-    /// Cancelled when requests in flight are no longer waited for.
+    /// Cancelled to stop waiting for requests in flight.
     pub force: CancellationToken,
 }
 
 impl HttpOptions {
-    /// A server that is always ready, measures nothing and has no routes of its own.
+    /// Defaults: always ready, no metrics, no additional routes.
     pub fn new(listen: SocketAddr, access: Arc<dyn Admission>) -> Self {
         Self {
             listen,
@@ -95,36 +95,36 @@ impl HttpOptions {
     }
 }
 
-/// What a server takes before it says no.
+/// Resource limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpLimits {
-    /// Connections at a time; one more closes the one that has been idle longest.
+    /// Concurrent connections; a further one evicts the connection that is idle longest.
     pub connections: usize,
-    /// Connections from one address, unless it is a loopback address; more are closed at once.
+    /// Connections per address, except loopback; further ones are closed at once.
     pub connections_per_address: usize,
-    /// Requests at work at a time; more get 503 with `Retry-After`.
+    /// Concurrent requests; further ones get 503 with `Retry-After`.
     pub requests: usize,
-    /// Requests of one caller at work at a time; more get 503 with `Retry-After`.
+    /// Concurrent requests per caller; further ones get 503 with `Retry-After`.
     pub requests_per_caller: usize,
-    /// Bad keys and tokens an address may send at once, and then one a second; more get 429.
+    /// Burst of invalid credentials per address, refilled by one per second; further ones get 429.
     pub bad_credentials: u32,
-    /// Bytes of a body.
+    /// Maximum bytes of a body.
     pub body: usize,
-    /// Bytes of all bodies that have begun to arrive and are not complete.
+    /// Total bytes of incomplete bodies.
     pub unread_bodies: usize,
-    /// Bytes of all headers of a request.
+    /// Maximum bytes of all headers of a request.
     pub headers: usize,
-    /// Time for the headers, counted from the first wait for them.
+    /// Timeout of the headers.
     pub header_time: Duration,
-    /// Time for the body.
+    /// Timeout of the body.
     pub body_time: Duration,
-    /// How long a connection may stay open without a request.
+    /// Idle timeout of a connection without requests.
     pub idle: Duration,
-    /// Time until the reply starts.
+    /// Timeout until the reply starts.
     pub reply_time: Duration,
-    /// How long a client may refuse to take bytes we have for it.
+    /// Timeout of a blocked write.
     pub write_stall: Duration,
-    /// How long requests in flight may take once the server was told to end.
+    /// Shutdown grace of requests in flight.
     pub drain: Duration,
 }
 
@@ -144,43 +144,43 @@ impl Default for HttpLimits {
             idle: Duration::from_secs(60),
             reply_time: Duration::from_secs(90),
             write_stall: Duration::from_secs(12),
-            // The longest deadline of a tool, and a little more.
+            // Slightly more than the longest deadline of a tool.
             drain: Duration::from_secs(65),
         }
     }
 }
 
-/// Why a server could not start.
+/// Startup failure.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// It would have let in everybody who can reach it.
+    /// A non-loopback address without authentication.
     #[error(
         "refusing to listen on `{0}` without keys or a token issuer: everybody who reaches it would be the owner; create a key, set an issuer, or listen on 127.0.0.1"
     )]
     Unprotected(SocketAddr),
-    /// It is reached by a name, so by others, and would have let them all in.
+    /// An allowed host name without authentication.
     #[error(
         "refusing to serve `{0}` without keys or a token issuer: everybody who reaches it by that name would be the owner; create a key, set an issuer, or drop the name"
     )]
     UnprotectedName(String),
-    /// A name in the settings is not one.
+    /// Invalid host name in the settings.
     #[error(transparent)]
     Host(#[from] BadHostRule),
-    /// An origin in the settings is not one.
+    /// Invalid origin in the settings.
     #[error(transparent)]
     Origin(#[from] BadOriginRule),
-    /// The address is taken, or not ours.
+    /// The address cannot be bound.
     #[error("cannot listen on `{address}`")]
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// Cause.
         source: io::Error,
     },
 }
 
 impl HttpError {
-    /// Whether the settings are at fault, which is exit status 2.
+    /// Whether the settings are invalid, which is exit status 2.
     pub const fn is_usage(&self) -> bool {
         match self {
             Self::Unprotected(_) | Self::UnprotectedName(_) | Self::Host(_) | Self::Origin(_) => {
@@ -191,7 +191,7 @@ impl HttpError {
     }
 }
 
-/// A server that has its port and serves when told to.
+/// A bound server; [`HttpServer::serve`] starts it.
 pub struct HttpServer {
     address: SocketAddr,
     admin_address: Option<SocketAddr>,
@@ -201,11 +201,11 @@ pub struct HttpServer {
     force: CancellationToken,
 }
 
-/// Connections to the admin address; probes and a scraper need few.
+/// Connection limit of the admin address; probes and a scraper need few.
 const ADMIN_CONNECTIONS: usize = 64;
 
 impl HttpServer {
-    /// Takes the ports. `all` answers at `/mcp`, and each of `packs` at `/mcp/{name}`.
+    /// Binds the ports. `all` serves `/mcp`, and each of `packs` serves `/mcp/{name}`.
     pub(crate) async fn bind<H>(
         all: H,
         packs: BTreeMap<&'static str, H>,
@@ -246,17 +246,17 @@ impl HttpServer {
         Ok(Self { address, admin_address, listeners, refused, stop, force })
     }
 
-    /// Where it listens.
+    /// The bound address.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where operators ask, if that is an address of its own.
+    /// The bound admin address, if configured.
     pub const fn admin_address(&self) -> Option<SocketAddr> {
         self.admin_address
     }
 
-    /// Serves until `stop` is cancelled and the requests in flight are answered.
+    /// Serves until `stop` is cancelled and requests in flight are answered.
     pub async fn serve(self) {
         let (stop, force) = (self.stop, self.force);
         let serving = self.listeners.into_iter();

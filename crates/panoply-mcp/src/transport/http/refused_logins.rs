@@ -1,8 +1,8 @@
-//! Audit rows for refused logins, as many as an attacker cannot turn into a full disk.
+//! Audit rows for refused logins, rate-limited so that an attacker cannot fill the disk.
 //!
-//! The first refusal of an address for a reason is a row at once. Further ones are counted, and
-//! the count is one more row when the window ends. A window has at most [`MAX_ROWS`] addresses;
-//! refusals of others are counted together, without an address.
+//! The first refusal per address and reason is written at once. Further ones are counted, and the
+//! count is written when the window ends. A window has at most [`MAX_ROWS`] addresses; refusals
+//! of further ones are counted together, without an address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,18 +13,18 @@ use panoply_contract::context::Provenance;
 use panoply_contract::kernel::Kernel;
 use panoply_contract::login::RefusedLogin;
 
-/// How long refusals are counted before the count is written.
+/// Length of a counting window.
 const WINDOW: Duration = Duration::from_secs(15 * 60);
-/// Pairs of address and reason that have rows of their own in a window.
+/// Distinct pairs of address and reason per window.
 const MAX_ROWS: usize = 128;
 
-/// Counts refused logins and writes them to the audit log.
+/// Aggregates refused logins and writes them to the audit log.
 pub(super) struct RefusedLogins {
     kernel: Arc<Kernel>,
     counted: Mutex<HashMap<(Option<IpAddr>, &'static str), Counted>>,
 }
 
-/// Refusals after the one that has its row already.
+/// Refusals after the first, which has its own row.
 struct Counted {
     provenance: Provenance,
     count: u64,
@@ -35,14 +35,14 @@ impl RefusedLogins {
         Self { kernel, counted: Mutex::default() }
     }
 
-    /// Records a refusal: as a row, or as one more of the window.
+    /// Records a refusal as a row, or counts it in the window.
     pub(super) async fn record(&self, reason: &'static str, provenance: Provenance) {
         if let Some(provenance) = self.count(reason, provenance) {
             self.kernel.record_refused_login(RefusedLogin { reason, provenance, count: 1 }).await;
         }
     }
 
-    /// Counts a refusal; gives it back when it is the first of its window.
+    /// Counts a refusal; returns it when it is the first of its window.
     fn count(&self, reason: &'static str, mut provenance: Provenance) -> Option<Provenance> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let mut place = (provenance.address.map(network), reason);
@@ -58,7 +58,7 @@ impl RefusedLogins {
         Some(provenance)
     }
 
-    /// Ends the window: what was counted is written.
+    /// Ends the window and writes the counts.
     pub(super) async fn close_window(&self) {
         let counted =
             std::mem::take(&mut *self.counted.lock().unwrap_or_else(PoisonError::into_inner));
@@ -69,7 +69,7 @@ impl RefusedLogins {
         }
     }
 
-    /// Ends one window after the other.
+    /// Closes windows periodically.
     pub(super) async fn close_windows(&self) {
         loop {
             tokio::time::sleep(WINDOW).await;
@@ -78,7 +78,7 @@ impl RefusedLogins {
     }
 }
 
-/// One client has 2^64 addresses of IPv6, so its network counts.
+/// One IPv6 client has 2^64 addresses, so addresses are grouped by /64 network.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

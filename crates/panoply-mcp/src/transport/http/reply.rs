@@ -1,4 +1,4 @@
-//! Replies that no handler makes: refusals with a status and a JSON-RPC error for a body.
+//! Error responses before any handler: a status and a JSON-RPC error body.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -9,13 +9,13 @@ use rmcp::model::ErrorCode;
 use crate::auth::{Issuer, NotAdmitted};
 use crate::transport::frame::{MissingId, Rejection};
 
-/// A refusal of a request whose id was not read.
+/// Error response for a request whose id was not parsed.
 pub(super) fn refusal(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Response {
     let rejection = Rejection { id: None, code, message: message.into() };
     rejected(status, &rejection, MissingId::Omitted)
 }
 
-/// A refusal with everything that was found out about the request.
+/// Error response for a rejected message.
 pub(super) fn rejected(
     status: StatusCode,
     rejection: &Rejection,
@@ -24,7 +24,6 @@ pub(super) fn rejected(
     json(status, rejection.to_json(missing_id).to_string())
 }
 
-/// A reply of JSON.
 pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
@@ -32,21 +31,21 @@ pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response {
     response
 }
 
-/// A refusal that says when to come back.
+/// 503 with `Retry-After`.
 pub(super) fn busy(message: &str) -> Response {
     let mut response = refusal(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::INTERNAL_ERROR, message);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 
-/// A refusal of an address that fails too often.
+/// 429 for an address with too many failed logins.
 pub(super) fn throttled(message: &str) -> Response {
     let mut response = refusal(StatusCode::TOO_MANY_REQUESTS, ErrorCode::INVALID_REQUEST, message);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 
-/// A refusal of someone who may not come in.
+/// 401, 403 or 503 for a failed authentication.
 pub(super) fn denied(denied: &NotAdmitted, issuer: Option<&Issuer>, path: &str) -> Response {
     let mut response = refusal(denied.status(), ErrorCode::INVALID_REQUEST, denied.message());
     match denied.challenge(issuer, path) {
@@ -56,7 +55,7 @@ pub(super) fn denied(denied: &NotAdmitted, issuer: Option<&Issuer>, path: &str) 
     response
 }
 
-/// How this client expects an unreadable id to be shown.
+/// Representation of an unreadable id for the client's protocol version.
 pub(super) fn missing_id(headers: &HeaderMap) -> MissingId {
     let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
     version.map_or(MissingId::Null, MissingId::for_version)

@@ -1,4 +1,4 @@
-//! What operators and clients ask before they use the server.
+//! Health, readiness, metrics and OAuth resource metadata.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,23 +18,23 @@ use super::admission::AdmissionLayer;
 use super::reply;
 use crate::auth::Issuer;
 
-/// What keeps the server from its work, as `/readyz` tells it.
+/// Result of a readiness check, as `/readyz` reports it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Readiness {
-    /// Everything that is wrong; empty when nothing is.
+    /// Problems; empty when the server is ready.
     pub problems: Vec<ReadinessProblem>,
 }
 
-/// One thing that is wrong. Everybody may read it, so it names no path.
+/// One problem. It is public, so it contains no path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReadinessProblem {
-    /// What is affected, such as a pack or the audit log.
+    /// Affected component, such as a pack or the audit log.
     pub name: String,
-    /// A stable code, such as `DISK_FULL`.
+    /// Stable code, such as `DISK_FULL`.
     pub code: String,
-    /// What is wrong, in a few words.
+    /// Short description.
     pub reason: String,
-    /// Whether the whole server is affected; otherwise the rest serves on.
+    /// Whether the whole server is affected; otherwise it is degraded.
     pub blocking: bool,
 }
 
@@ -58,11 +58,11 @@ impl Readiness {
 
 type Ready = Arc<dyn Fn() -> Readiness + Send + Sync>;
 
-/// How long the files may take to be looked at.
+/// Timeout of the file checks.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Looks at the files behind the server, off the runtime's workers: a disk that hangs must not
-/// stop them. One look at a time, so that probes do not pile up threads behind it.
+/// Runs the file checks on the blocking pool: a hanging disk must not block the workers. One
+/// check at a time, so that probes do not accumulate threads.
 struct Probe {
     ready: Ready,
     looking: Arc<Semaphore>,
@@ -89,7 +89,7 @@ impl Probe {
     }
 }
 
-/// `/healthz`: the process runs. `/readyz`: it can do its work, and is not about to end.
+/// `/healthz`: the process runs. `/readyz`: it can serve, and is not draining.
 pub(super) fn health(ready: Ready, ending: [CancellationToken; 2]) -> Router {
     let probe = Arc::new(Probe { ready, looking: Arc::new(Semaphore::new(1)) });
     let readiness = move || {
@@ -113,7 +113,7 @@ pub(super) fn health(ready: Ready, ending: [CancellationToken; 2]) -> Router {
         .route("/readyz", get(readiness))
 }
 
-/// `/metrics`, for callers: it tells what the server is used for.
+/// `/metrics`, authenticated: it reveals the usage of the server.
 pub(super) fn metrics(render: Arc<dyn Fn() -> String + Send + Sync>) -> Router {
     let page = move || {
         let mut response = Response::new(axum::body::Body::from(render()));
@@ -124,7 +124,7 @@ pub(super) fn metrics(render: Arc<dyn Fn() -> String + Send + Sync>) -> Router {
     Router::new().route("/metrics", get(page))
 }
 
-/// The protected resource metadata of RFC 9728, for the server and for each pack of it.
+/// Protected resource metadata (RFC 9728) of the server and of each pack.
 pub(super) fn resource_metadata(front: &Arc<AdmissionLayer>) -> Router {
     const BASE: &str = "/.well-known/oauth-protected-resource";
     let whole = {
@@ -163,7 +163,7 @@ fn metadata(issuer: Option<&Issuer>, path: &str) -> Response {
     response
 }
 
-/// Says what there is instead.
+/// 404 with the list of endpoints.
 pub(super) async fn not_found(uri: Uri) -> Response {
     let path: String = uri.path().chars().take(80).collect();
     let message =

@@ -18,7 +18,7 @@ use tokio::io::{
 };
 use tokio::sync::Notify;
 
-/// Answers `echo` at once, and `wait` when the test says so.
+/// Answers `echo` at once, and `wait` when `go` is notified.
 #[derive(Clone, Default)]
 struct Fixture {
     go: Arc<Notify>,
@@ -38,7 +38,7 @@ impl ServerHandler for Fixture {
     }
 }
 
-/// The same tools without rmcp, if it takes them.
+/// The same tools on the fast path, if enabled.
 struct FastPath {
     taken: bool,
     go: Arc<Notify>,
@@ -85,7 +85,7 @@ struct Peer {
     served: JoinHandle<()>,
 }
 
-/// Both ways to an answer must look the same from outside.
+/// Both paths must be indistinguishable for the peer.
 fn with_and_without_rmcp(limits: LineLimits) -> [Peer; 2] {
     [connect(limits, false), connect(limits, true)]
 }
@@ -202,7 +202,7 @@ async fn a_closed_output_ends_the_session() {
     for mut peer in with_and_without_rmcp(LineLimits::default()) {
         let mut input = peer.input.take().unwrap();
         drop(peer.output);
-        // Both halves share the pipe; the first write of a reply finds it shut only when both are gone.
+        // Both halves share the pipe: a write fails only when both are closed.
         input.write_all(call(1, "echo").as_bytes()).await.unwrap();
         drop(input);
         tokio::time::timeout(Duration::from_secs(30), peer.served).await.unwrap().unwrap();
