@@ -67,7 +67,7 @@ pub(crate) async fn dispatch(
         logging::send_outcome(&server.surface, &session.peer, level, tool, trace_id, &envelope)
             .await;
     }
-    if let Some(required) = round_trip.and_then(|rounds| round_trip.take_required()) {
+    if let Some(required) = round_trip.and_then(|round_trip| round_trip.take_required()) {
         return Ok(Dispatched::InputRequired(required));
     }
     let widget = server.kernel.resolve(tool, &server.scope).and_then(|entry| entry.spec.widget);

@@ -10,7 +10,7 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use crate::pagination::{PAGE_SIZE, Page, page};
+use crate::pagination::{ListPage, PAGE_SIZE, page};
 use crate::server::Inner;
 use crate::tools::LIST_TTL_MS;
 
@@ -19,7 +19,7 @@ pub(crate) fn list(
     server: &Inner,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListPromptsResult, ErrorData> {
-    let Page { items, next } = page(prompts(server).collect(), request, PAGE_SIZE)?;
+    let ListPage { items, next } = page(prompts(server).collect(), request, PAGE_SIZE)?;
     let mut result = ListPromptsResult::with_all_items(items.into_iter().map(listed).collect())
         .with_ttl_ms(LIST_TTL_MS)
         .with_cache_scope(rmcp::model::CacheScope::Public);

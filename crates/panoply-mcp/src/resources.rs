@@ -11,7 +11,7 @@ use rmcp::model::{
     PaginatedRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
 };
 
-use crate::pagination::{PAGE_SIZE, Page, page};
+use crate::pagination::{ListPage, PAGE_SIZE, page};
 use crate::server::Inner;
 use crate::tools::LIST_TTL_MS;
 use crate::widgets;
@@ -24,7 +24,7 @@ pub(crate) fn list(
 ) -> Result<ListResourcesResult, ErrorData> {
     let mut resources = server.kernel.resources(&server.scope, caller);
     resources.extend(widgets::list(&server.kernel, &server.scope, caller));
-    let Page { items, next } = page(resources, request, PAGE_SIZE)?;
+    let ListPage { items, next } = page(resources, request, PAGE_SIZE)?;
     let mut result = ListResourcesResult::with_all_items(items.into_iter().map(listed).collect())
         .with_ttl_ms(LIST_TTL_MS)
         .with_cache_scope(CacheScope::Private);
@@ -38,7 +38,7 @@ pub(crate) fn templates(
     request: Option<PaginatedRequestParams>,
     caller: &Caller,
 ) -> Result<ListResourceTemplatesResult, ErrorData> {
-    let Page { items, next } =
+    let ListPage { items, next } =
         page(server.kernel.resource_templates(&server.scope, caller), request, PAGE_SIZE)?;
     let mut result = ListResourceTemplatesResult::with_all_items(
         items.into_iter().map(listed_template).collect(),

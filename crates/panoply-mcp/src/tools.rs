@@ -12,7 +12,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use crate::pagination::{Page, page};
+use crate::pagination::{ListPage, page};
 use crate::server::Inner;
 
 /// Time for which clients may cache the list. It never changes while the server runs.
@@ -46,7 +46,7 @@ pub(crate) fn list(
     caller: &Caller,
 ) -> Result<ListToolsResult, ErrorData> {
     let listed = server.kernel.listed(&server.scope, caller);
-    let Page { items, next } = page(listed, request, usize::MAX)?;
+    let ListPage { items, next } = page(listed, request, usize::MAX)?;
     let tools = items.into_iter().filter_map(|entry| server.descriptors.of_entry(entry));
     // The list depends on the caller.
     let mut result = ListToolsResult::with_all_items(tools.collect())

@@ -1,8 +1,8 @@
-//! Builds the kernel and what it stands on: clock, audit log, mutation log, observers.
+//! Composition root: builds the kernel with clock, audit log, mutation log and observers.
 //!
-//! A home that cannot be written must not silence a server whose tools only read: then calls are
-//! recorded in memory, nothing can be changed, and `/readyz` and the log say so. It is tried again
-//! until it can be written.
+//! An unwritable home must not stop a server whose tools only read: calls are then recorded in
+//! memory, mutations are refused, and `/readyz` and the log report it. The home is retried until it
+//! is writable.
 
 use std::sync::Arc;
 
@@ -22,30 +22,29 @@ use crate::failure::Failure;
 use crate::health::Health;
 use crate::packs::{self, PackData};
 
-/// The kernel, and where its records go.
+/// The kernel and its storage.
 pub struct App {
-    /// The kernel.
+    /// The kernel with its packs.
     pub kernel: Arc<Kernel>,
-    /// Where its records go.
+    /// Storage of its records.
     pub storage: Storage,
-    /// What keeps it from its work.
-    pub health: Arc<Health>,
+    pub(crate) health: Arc<Health>,
     audit: Audit,
     maintenance: Option<AuditMaintenance>,
 }
 
-/// Where records go.
+/// Storage of audit and mutation records.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Storage {
-    /// Into the home.
+    /// The home.
     Home,
-    /// Into the home as soon as it can be written; says why it cannot yet.
+    /// The home is unwritable, for this reason; retried.
     Waiting(String),
-    /// Nowhere that lasts; says why.
+    /// Memory only, for this reason.
     Memory(String),
 }
 
-/// The audit log, to be closed at the end.
+/// The audit log, closed on shutdown.
 enum Audit {
     Memory,
     File(Arc<SqliteAuditLog>),
@@ -53,8 +52,8 @@ enum Audit {
 }
 
 impl App {
-    /// A kernel that keeps its records in the home. What cannot be opened now is tried again; until
-    /// then nothing can be changed, and what only reads goes on.
+    /// Opens the kernel with its records in the home. Stores that cannot be opened are retried;
+    /// until then mutations are refused and reads work.
     pub fn open(config: &Config) -> Result<Self, Failure> {
         let Some(folder) = &config.home.folder else {
             let why = "the platform has no data folder; set PANOPLY_HOME";
@@ -103,8 +102,8 @@ impl App {
         Ok(Self { kernel, storage, health: Arc::new(health), audit, maintenance: None })
     }
 
-    /// A kernel to look at and to try, over the data of the examples. It leaves no trace: not in
-    /// the audit log, nowhere.
+    /// Builds a kernel over the sample data, for inspection and checks. It writes nothing, not even
+    /// audit rows.
     pub fn in_memory(config: &Config) -> Result<Self, Failure> {
         Self::without_home(
             config,
@@ -137,7 +136,7 @@ impl App {
         Ok(Self { kernel, storage, health, audit, maintenance: None })
     }
 
-    /// Starts what a server does for its audit log while it runs.
+    /// Starts the maintenance thread of the audit log, in a server.
     pub fn start_audit_maintenance(&mut self, config: &Config) {
         let folder = config.home.folder.as_ref().filter(|_| !matches!(self.audit, Audit::Memory));
         if let Some(folder) = folder {
@@ -146,7 +145,7 @@ impl App {
         }
     }
 
-    /// Writes what is still on its way to the disk. Every command that called a tool ends so.
+    /// Flushes the audit log. Every command that calls a tool must end with it.
     pub fn close(self) {
         match self.audit {
             Audit::Memory => {}
@@ -157,7 +156,7 @@ impl App {
     }
 }
 
-/// Appends the audit entries of changes that were committed just before a crash.
+/// Appends the audit entries of mutations that were committed just before a crash.
 fn recover(kernel: &Kernel) {
     match futures::executor::block_on(kernel.recover_audit()) {
         Ok(0) => {}
@@ -176,7 +175,7 @@ fn open_audit(home: &Home) -> Result<SqliteAuditLog, StoreError> {
     SqliteAuditLog::open(&home.audit_log())
 }
 
-/// The time of this machine.
+/// The system clock.
 pub fn clock() -> Arc<dyn Clock> {
     Arc::new(SystemClock::new())
 }

@@ -1,16 +1,16 @@
-//! A tool's arguments from the command line: `--arg name=value`, read by the tool's schema.
+//! Tool arguments from the command line: `--arg name=value`, typed by the tool's schema.
 //!
-//! The schema says what `7` means: a number for a limit, a text for a fund code. Dots reach into
-//! objects (`range.from=2024-01-01`), commas or repetition make lists, and a list or object can
-//! also be written as JSON.
+//! The schema decides the type of `7`: a number for a limit, a string for a fund code. Dots address
+//! nested objects (`range.from=2024-01-01`), commas or repetition form lists, and a list or object
+//! can also be written as JSON.
 
 use panoply_contract::registry::nearest;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
-/// The arguments object that these `name=value` pairs make, on top of `base`.
-pub fn build(
+/// Merges `name=value` pairs into the arguments object `base`.
+pub(crate) fn build(
     schema: &Value,
     base: Map<String, Value>,
     pairs: &[Argument],
@@ -33,25 +33,23 @@ pub fn build(
 
 /// One `--arg` or `--arg-file`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Argument {
-    /// The part before the equals sign.
-    pub name: String,
-    /// The part after it.
-    pub value: RawValue,
+pub(crate) struct Argument {
+    pub(crate) name: String,
+    pub(crate) value: RawValue,
 }
 
-/// What an argument was given as.
+/// Unparsed value of an argument.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum RawValue {
-    /// A word of the command line, to be read by the schema.
+pub(crate) enum RawValue {
+    /// Text of the command line, typed by the schema.
     Word(String),
-    /// The text of a file, which is a text whatever it looks like.
+    /// Text of a file, always a string.
     Text(String),
 }
 
 impl Argument {
-    /// Takes `name=value` apart.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
+    /// Parses `name=value`.
+    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
         match text.split_once('=') {
             Some((name, value)) if !name.trim().is_empty() => {
                 Ok(Self { name: name.trim().to_owned(), value: RawValue::Word(value.to_owned()) })
@@ -68,7 +66,7 @@ impl Argument {
     }
 }
 
-/// The parts of a dotted name. A property whose own name has a dot is taken as it is.
+/// Splits a dotted name. A property whose own name has a dot is not split.
 fn path(schema: &Value, name: &str) -> Vec<String> {
     if schema.pointer("/properties").and_then(|properties| properties.get(name)).is_some() {
         return vec![name.to_owned()];
@@ -76,7 +74,7 @@ fn path(schema: &Value, name: &str) -> Vec<String> {
     name.split('.').map(str::to_owned).collect()
 }
 
-/// The schema of what a path leads to. An object without declared properties takes anything.
+/// Returns the schema at a path. An object without declared properties accepts anything.
 fn schema_at<'a>(schema: &'a Value, path: &[String], name: &str) -> Result<&'a Value, Failure> {
     let mut here = schema;
     for part in path {
@@ -100,7 +98,7 @@ fn schema_at<'a>(schema: &'a Value, path: &[String], name: &str) -> Result<&'a V
     Ok(here)
 }
 
-/// Reads a word as the schema wants it; the error says what was expected.
+/// Parses a value by the schema; the error names the expected type.
 fn parse(schema: &Value, word: &str) -> Result<Value, &'static str> {
     match kind(schema) {
         Some("string") => Ok(Value::String(word.to_owned())),
@@ -116,7 +114,7 @@ fn parse(schema: &Value, word: &str) -> Result<Value, &'static str> {
             .ok()
             .filter(Value::is_object)
             .ok_or("a JSON object, or dotted names such as `range.from=2024-01-01`"),
-        // Several kinds are possible: what reads as JSON is that, the rest is text.
+        // Several types are possible: valid JSON is parsed, anything else is a string.
         _ => Ok(serde_json::from_str(word).unwrap_or_else(|_| Value::String(word.to_owned()))),
     }
 }
@@ -126,7 +124,7 @@ fn list(schema: &Value, word: &str) -> Result<Value, &'static str> {
         return serde_json::from_str(word).map_err(|_| "a JSON array, or values with commas");
     }
     let items = schema.get("items").unwrap_or(&Value::Null);
-    // A list of objects is not taken apart at commas: they are inside the objects.
+    // A list of objects is not split at commas, which occur inside the objects.
     if kind(items) == Some("object") {
         return Ok(Value::Array(vec![parse(items, word)?]));
     }
@@ -134,7 +132,7 @@ fn list(schema: &Value, word: &str) -> Result<Value, &'static str> {
     words.map(|word| parse(items, word)).collect::<Result<_, _>>().map(Value::Array)
 }
 
-/// The one type of a schema, leaving `null` aside.
+/// Returns the single type of a schema, ignoring `null`.
 fn kind(schema: &Value) -> Option<&str> {
     if let Some(kind) = schema.get("type").and_then(Value::as_str) {
         return Some(kind);
@@ -157,7 +155,7 @@ fn is_whole(number: &Value) -> bool {
     number.is_i64() || number.is_u64()
 }
 
-/// Puts a value where a path leads; a list grows, anything else is given once.
+/// Inserts a value at a path; a list is extended, any other duplicate is an error.
 fn place(
     object: &mut Map<String, Value>,
     path: &[String],

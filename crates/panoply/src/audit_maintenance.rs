@@ -1,5 +1,5 @@
-//! What a running server does for its audit log: checkpoints, sealing, pruning, and a look at the
-//! end of the chain. One thread; nothing of it delays a call, and what fails is told by `/readyz`.
+//! Maintenance thread of the audit log in a server: checkpoints, sealing, pruning, and verification
+//! of the end of the chain. It never delays a call; failures are reported by `/readyz`.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,36 +13,36 @@ use panoply_store::{Home, SystemClock};
 use crate::checkpoints::{self, Checkpointer, Sink};
 use crate::config::{AuditSettings, Config, Every, Span};
 
-/// How often it is seen whether a checkpoint is due.
+/// Interval of the check for a due checkpoint.
 const TICK: Duration = Duration::from_secs(1);
-/// How often the end of the chain is walked.
+/// Interval of the verification of the end of the chain.
 const CHAIN_CHECK: Duration = Duration::from_secs(60);
-/// How often rows are sealed and segments pruned.
+/// Interval of sealing and pruning.
 const RETENTION: Duration = Duration::from_secs(86_400);
-/// The wait after a checkpoint that failed; it doubles with each, up to the longest.
+/// Initial delay after a failed checkpoint; exponential backoff up to the maximum.
 const RETRY: Duration = Duration::from_secs(2);
 const LONGEST_RETRY: Duration = Duration::from_secs(300);
-/// Rows at the end of the chain that are walked: about a millisecond.
+/// Number of rows at the end of the chain to verify; takes about a millisecond.
 const TAIL: u32 = 64;
 
-/// What is wrong with the audit log apart from being written, for `/readyz`.
+/// Problems of the audit log other than write errors, for `/readyz`.
 #[derive(Debug, Default)]
-pub struct AuditHealth(Mutex<Problems>);
+pub(crate) struct AuditHealth(Mutex<Problems>);
 
-/// Each problem by its cause.
+/// Current problems.
 #[derive(Clone, Debug, Default)]
-pub struct Problems {
-    /// The chain is broken at its end, or a segment is gone.
-    pub chain: Option<String>,
-    /// Checkpoints cannot be made or sent.
-    pub checkpoints: Option<String>,
-    /// Rows cannot be sealed or segments not be pruned.
-    pub retention: Option<String>,
+pub(crate) struct Problems {
+    /// The end of the chain is broken, or a segment is missing.
+    pub(crate) chain: Option<String>,
+    /// Checkpoints cannot be created or sent.
+    pub(crate) checkpoints: Option<String>,
+    /// Rows cannot be sealed, or segments cannot be pruned.
+    pub(crate) retention: Option<String>,
 }
 
 impl AuditHealth {
-    /// What is known now.
-    pub fn problems(&self) -> Problems {
+    /// Returns the current problems.
+    pub(crate) fn problems(&self) -> Problems {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -50,9 +50,9 @@ impl AuditHealth {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Walks the end of the chain. A chain that was found broken stays so until the next start.
-    pub fn check_chain(&self, home: &Home) {
-        // A log that cannot be opened is told of as such.
+    /// Verifies the end of the chain. A broken chain stays reported until the next start.
+    pub(crate) fn check_chain(&self, home: &Home) {
+        // A log that cannot be opened is reported elsewhere.
         let Ok(found) = audit_log::verify_tail(&home.audit_log(), TAIL) else { return };
         if let Some(fault) = found.fault {
             let fault = fault.to_string();
@@ -66,15 +66,15 @@ impl AuditHealth {
     }
 }
 
-/// The thread, until it is told to end.
-pub struct AuditMaintenance {
+/// Handle of the maintenance thread.
+pub(crate) struct AuditMaintenance {
     stop: mpsc::Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl AuditMaintenance {
-    /// Starts it.
-    pub fn start(config: &Config, home: &Home, health: Arc<AuditHealth>) -> Option<Self> {
+    /// Starts the thread.
+    pub(crate) fn start(config: &Config, home: &Home, health: Arc<AuditHealth>) -> Option<Self> {
         let (stop, stopped) = mpsc::channel();
         let mut work = Work::new(&config.audit, home.clone(), health);
         if config.read_only {
@@ -101,9 +101,9 @@ impl AuditMaintenance {
         }
     }
 
-    /// Makes a last checkpoint and ends. To be called when the log is closed.
-    pub fn end(self) {
-        // It hears of the end of the channel too.
+    /// Sends a final checkpoint and ends. Call it after the log is closed.
+    pub(crate) fn end(self) {
+        // Dropping the channel also ends the thread.
         let _ = self.stop.send(());
         if self.thread.join().is_err() {
             tracing::error!("the keeper of the audit log panicked");
@@ -117,7 +117,7 @@ struct Work {
     health: Arc<AuditHealth>,
     clock: SystemClock,
     checkpointer: Option<Checkpointer>,
-    /// On the monotonic clock: the next moment for each duty.
+    /// Due times by the monotonic clock.
     next_checkpoint: Duration,
     next_check: Duration,
     next_retention: Duration,
@@ -141,7 +141,7 @@ impl Work {
         }
     }
 
-    /// A server without checkpoints has nothing to look at every second.
+    /// Without checkpoints there is nothing to do every second.
     fn pause(&self) -> Duration {
         if self.settings.checkpoint_to.is_some() { TICK } else { CHAIN_CHECK }
     }
@@ -181,7 +181,7 @@ impl Work {
         self.health.set(|problems| problems.checkpoints = outcome.err());
     }
 
-    /// Makes a checkpoint if there are `least` new rows; says whether it did.
+    /// Sends a checkpoint if there are `least` new rows; returns whether it did.
     fn checkpoint(&mut self, least: u64) -> Result<bool, String> {
         let Some(to) = &self.settings.checkpoint_to else { return Ok(false) };
         let checkpointer = match &mut self.checkpointer {
@@ -194,14 +194,14 @@ impl Work {
             }
         };
         let Some(head) = checkpointer.head()? else { return Ok(false) };
-        // A log that is shorter than what was signed is another log: that is to be seen too.
+        // A log that is shorter than the last checkpoint was replaced; that must be recorded too.
         if head.sequence.abs_diff(checkpointer.last()) < least {
             return Ok(false);
         }
         checkpointer.send(head, 1).map(|()| true)
     }
 
-    /// Seals what is old enough and prunes what is older still.
+    /// Seals old rows and prunes older segments.
     fn retain(&self) {
         let now = self.clock.now();
         let log = self.home.audit_log();
@@ -224,7 +224,7 @@ impl Work {
         self.health.set(|problems| problems.retention = error.map(|error| error.to_string()));
     }
 
-    /// The last checkpoint names the last row of this server.
+    /// The final checkpoint covers the last row of this server.
     fn end(&mut self) {
         if let Err(error) = self.checkpoint(1) {
             tracing::warn!(error, "the last checkpoint of the audit log could not be made");

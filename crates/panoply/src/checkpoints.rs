@@ -1,4 +1,4 @@
-//! Makes signed checkpoints of the audit log and sends them to a file or a server.
+//! Signs checkpoints of the audit log and sends them to a file or a server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,23 +12,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::AuditSettings;
 
-/// How long a server may take to answer.
+/// Timeout of one POST.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The wait before the second attempt; it doubles with each.
+/// Initial delay of the exponential backoff.
 const BACKOFF: Duration = Duration::from_millis(500);
 
-/// Where checkpoints go.
+/// Destination of checkpoints.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Sink {
-    /// They are appended to a file.
+pub(crate) enum Sink {
+    /// Appended to a file.
     File(PathBuf),
-    /// They are posted to a URL, one in a request.
+    /// Posted to a URL, one per request.
     Http(String),
 }
 
 impl Sink {
-    /// A URL, or a path that is relative to the home.
-    pub fn parse(text: &str, home: &Path) -> Self {
+    /// Parses a URL, or a path relative to the home.
+    pub(crate) fn parse(text: &str, home: &Path) -> Self {
         if text.starts_with("http://") || text.starts_with("https://") {
             Self::Http(text.to_owned())
         } else {
@@ -36,8 +36,8 @@ impl Sink {
         }
     }
 
-    /// Sends a note; a server that does not take it is asked again, `attempts` times in all.
-    pub fn send(&self, note: &str, attempts: u32) -> Result<(), String> {
+    /// Sends a checkpoint; retries a failed POST, `attempts` times in total.
+    pub(crate) fn send(&self, note: &str, attempts: u32) -> Result<(), String> {
         let url = match self {
             Self::File(file) => {
                 return audit_log::append_checkpoint(file, note)
@@ -68,37 +68,37 @@ impl Sink {
     }
 }
 
-/// The key that signs checkpoints of this home, made at its first use.
-pub fn signing_key(home: &Home, settings: &AuditSettings) -> Result<SigningKey, BadKey> {
+/// Loads the signing key of this home; generates it on first use.
+pub(crate) fn signing_key(home: &Home, settings: &AuditSettings) -> Result<SigningKey, BadKey> {
     match &settings.signing_key {
-        // A key that is kept elsewhere was made on purpose; another one would verify nothing.
+        // A key outside the home is never generated: a new one would not verify old checkpoints.
         Some(file) => SigningKey::open(&home.folder().join(file)),
         None => SigningKey::open_or_create(&home.audit_signing_key()),
     }
 }
 
-/// What became of the last checkpoint, kept for `panoply doctor` and the next start.
+/// State of the last checkpoint, persisted for `panoply doctor` and the next start.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default)]
-pub struct CheckpointState {
-    /// The last row that a sent checkpoint names.
-    pub sequence: u64,
-    /// Its hash.
-    pub hash: Option<ChainHash>,
-    /// When that was.
-    pub at: Option<Timestamp>,
-    /// Why no later one could be sent.
-    pub error: Option<String>,
+pub(crate) struct CheckpointState {
+    /// Row number of the last sent checkpoint.
+    pub(crate) sequence: u64,
+    /// Hash of that row.
+    pub(crate) hash: Option<ChainHash>,
+    /// Time of that checkpoint.
+    pub(crate) at: Option<Timestamp>,
+    /// Error of the last failed attempt since.
+    pub(crate) error: Option<String>,
 }
 
 impl CheckpointState {
-    /// What was kept; nothing if there is no such file.
-    pub fn read(home: &Home) -> Self {
+    /// Reads the state; default if the file is missing.
+    pub(crate) fn read(home: &Home) -> Self {
         let text = fs::read(home.checkpoint_state()).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// Best effort: it is kept to be shown, and the log does not depend on it.
+    /// Best effort: the state is informational.
     fn write(&self, home: &Home) {
         let (file, partial) = (home.checkpoint_state(), home.folder().join(".audit-checkpoint"));
         let text = serde_json::to_vec(self).unwrap_or_default();
@@ -109,8 +109,8 @@ impl CheckpointState {
     }
 }
 
-/// Makes checkpoints of one log.
-pub struct Checkpointer {
+/// Sends checkpoints of one log.
+pub(crate) struct Checkpointer {
     home: Home,
     key: SigningKey,
     sink: Sink,
@@ -118,24 +118,24 @@ pub struct Checkpointer {
 }
 
 impl Checkpointer {
-    /// Signs with `key` and sends to `sink`.
-    pub fn new(home: Home, key: SigningKey, sink: Sink) -> Self {
+    /// Creates a checkpointer that signs with `key` and sends to `sink`.
+    pub(crate) fn new(home: Home, key: SigningKey, sink: Sink) -> Self {
         let state = CheckpointState::read(&home);
         Self { home, key, sink, state }
     }
 
-    /// The last row that a sent checkpoint names.
-    pub const fn last(&self) -> u64 {
+    /// Row number of the last sent checkpoint.
+    pub(crate) const fn last(&self) -> u64 {
         self.state.sequence
     }
 
-    /// Where the log ends now.
-    pub fn head(&self) -> Result<Option<Head>, String> {
+    /// Returns the current head of the log.
+    pub(crate) fn head(&self) -> Result<Option<Head>, String> {
         audit_log::head(&self.home.audit_log()).map_err(|error| error.chain())
     }
 
-    /// Signs this head and sends it.
-    pub fn send(&mut self, head: Head, attempts: u32) -> Result<(), String> {
+    /// Signs and sends this head.
+    pub(crate) fn send(&mut self, head: Head, attempts: u32) -> Result<(), String> {
         let now = SystemClock::new().now();
         let sent = self.sink.send(&self.key.sign(head, now), attempts);
         self.state = match &sent {

@@ -1,4 +1,4 @@
-//! The command line: every command, flag and word of help.
+//! Command line: top-level commands, help styles and environment help.
 
 mod audit;
 mod backtest;
@@ -38,63 +38,63 @@ use crate::env_vars;
 #[command(name = "panoply", version, styles = STYLES, after_help = environment_help())]
 #[command(max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct Cli {
-    /// Folder for settings, audit log, keys and what packs keep
-    #[arg(long, global = true, value_name = "FOLDER", help_heading = "Everywhere")]
+    /// Home folder: settings, audit log, keys and pack data
+    #[arg(long, global = true, value_name = "FOLDER", help_heading = "Global options")]
     pub home: Option<PathBuf>,
 
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What the program can do.
+/// Top-level commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve a client that starts this program: requests on standard input, replies on output
+    /// Serve one client over stdio (standard input and output)
     Stdio(Stdio),
-    /// Serve clients over HTTP, at /mcp and /mcp/PACK
+    /// Serve clients over HTTP at /mcp and /mcp/PACK
     Http(Http),
-    /// Call a tool, as an agent would
+    /// Call a tool
     Call(Call),
-    /// List the tools
+    /// List tools
     Tools(Tools),
-    /// Show one tool's whole contract
+    /// Show the contract of a tool
     Describe(Describe),
-    /// Print docs/tools.md, made from what the tools declare
+    /// Generate docs/tools.md from the tool declarations
     Docs(Docs),
-    /// Check the tools against the contract
+    /// Check all tools against the contract
     #[command(subcommand)]
     Contract(Contract),
-    /// Look at the log of all calls
+    /// Show, verify, seal, prune and export the audit log
     #[command(subcommand)]
     Audit(Audit),
-    /// Make, list and revoke API keys for HTTP
+    /// Create, list and revoke API keys for HTTP
     #[command(subcommand)]
     Keys(Keys),
-    /// UK Capital Gains Tax: read transactions, report, explain, import, look up rates
+    /// UK Capital Gains Tax: parse, report, explain, import and exchange rates
     #[command(subcommand)]
     Cgt(Cgt),
-    /// Say what is installed, where data are kept, and what is missing
+    /// Check installation, home folder, stores and optional programs
     Doctor(Doctor),
-    /// Copy the home into a new folder, also while servers use it
+    /// Back up the home folder, also while servers are running
     Backup(Backup),
-    /// Put a backup into the home, once every file of it agrees with its manifest
+    /// Verify a backup against its manifest and restore it
     Restore(Restore),
-    /// Connect a client: print or write its configuration
+    /// Print or write the configuration of a client
     Setup(Setup),
-    /// Thai Retirement Mutual Funds: newer figures, and pictures of them
+    /// Thai Retirement Mutual Funds: sync the dataset and draw charts
     #[command(subcommand)]
     Rmf(Rmf),
-    /// Cards and reviews: replay histories, take collections in and out
+    /// Flashcards: replay review histories, import and export collections
     #[command(subcommand)]
     Noema(Noema),
-    /// Event logs of backtests: import, report, export, list, complete and delete runs
+    /// Backtest event logs: import, report, export, list, seal and delete runs
     #[command(subcommand)]
     Backtest(Backtest),
-    /// Thai traditional medicine: import papers, see that everything answers
+    /// Thai traditional medicine: ask, search, import papers and documents, evaluate
     #[command(subcommand)]
     Ttm(Ttm),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(Completions),
 }
 
@@ -104,14 +104,14 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// The variables, under the help.
+/// Formats the environment variables for the help.
 fn environment_help() -> String {
     let widest = env_vars::OURS.iter().map(|variable| variable.name.len()).max().unwrap_or(0);
     let lines = env_vars::OURS
         .iter()
         .map(|variable| format!("  {:widest$}  {}", variable.name, variable.description));
     format!(
-        "Environment (a flag wins over a variable, a variable over config.toml):\n{}",
+        "Environment (flags override variables, variables override config.toml):\n{}",
         lines.collect::<Vec<_>>().join("\n")
     )
 }

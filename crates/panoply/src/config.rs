@@ -1,4 +1,4 @@
-//! What the operator chose: `config.toml` in the home folder, then the environment, then flags.
+//! Settings: `config.toml` in the home folder, overridden by the environment, then by flags.
 
 mod audit;
 
@@ -17,100 +17,100 @@ use crate::cli::{Serving, ToolsOffer};
 use crate::env_vars::{self, Environment, Variable};
 use crate::failure::Failure;
 
-/// The name of the settings file in the home folder.
+/// Name of the settings file in the home folder.
 pub const FILE: &str = "config.toml";
 
-/// Where HTTP listens when nobody says otherwise.
+/// Default HTTP listen address.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8642);
 
-/// Everything that can be chosen, decided.
+/// Effective settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Where things are kept.
+    /// The home folder.
     pub home: Home,
-    /// The packs to serve; empty for all.
+    /// Packs to serve; empty for all.
     pub packs: Vec<String>,
-    /// Which tools are listed.
+    /// Tools to list.
     pub offer: Offer,
     /// Whether mutations are hidden.
     pub read_only: bool,
-    /// The language of replies to calls that ask for none.
+    /// Default language of replies.
     pub lang: Lang,
-    /// What is logged; each command has its own default.
+    /// Log filter; each command has its own default.
     pub log: Option<String>,
-    /// How it is logged; each command has its own default.
+    /// Log format; each command has its own default.
     pub log_format: Option<LogFormat>,
-    /// Where HTTP listens.
+    /// HTTP listen address.
     pub listen: SocketAddr,
-    /// Where operators ask for health and metrics, if that is an address of its own.
+    /// Second address for health and metrics.
     pub admin_addr: Option<SocketAddr>,
-    /// How long the server goes on accepting after SIGTERM.
+    /// Lame-duck period after SIGTERM.
     pub lame_duck: Duration,
-    /// What the server takes before it says no.
+    /// Limits of the HTTP server.
     pub limits: Limits,
-    /// How long a person may take to answer a question; zero to ask nobody.
+    /// Timeout of elicitation; zero disables it.
     pub consent_time: Duration,
-    /// Names the server is reached by.
+    /// Allowed host names.
     pub allowed_hosts: Vec<String>,
-    /// Web pages that may use it.
+    /// Allowed origins.
     pub allowed_origins: Vec<String>,
-    /// Whose tokens are accepted.
+    /// Accepted token issuer.
     pub oauth: Option<OAuth>,
     /// Checkpoints and retention of the audit log.
     pub audit: AuditSettings,
-    /// Each pack's own settings.
+    /// Settings tables of the packs.
     pub pack_settings: BTreeMap<String, toml::Table>,
 }
 
-/// The folder where everything is kept, and who chose it.
+/// The home folder and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Home {
-    /// The folder; `None` when the platform does not say where a user's data go.
+    /// The folder; `None` when the platform has no data folder.
     pub folder: Option<PathBuf>,
-    /// Whether a flag or variable named it: then a client's configuration must name it too.
+    /// Whether a flag or variable set it: a client's configuration must then set it too.
     pub chosen: bool,
 }
 
-/// Limits of the HTTP server that a place may need otherwise; `None` for the default.
+/// Configurable limits of the HTTP server; `None` for the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Connections at a time.
+    /// Concurrent connections.
     pub connections: Option<usize>,
-    /// Connections from one address that is not this machine's.
+    /// Connections per non-loopback address.
     pub connections_per_address: Option<usize>,
-    /// Requests at work at a time.
+    /// Concurrent requests.
     pub requests: Option<usize>,
-    /// Requests of one caller at work at a time.
+    /// Concurrent requests per caller.
     pub requests_per_caller: Option<usize>,
-    /// How long a connection may stay open without a request.
+    /// Idle timeout of a connection in seconds.
     pub idle_seconds: Option<u64>,
 }
 
-/// How log lines look.
+/// Log format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// One object a line, for machines.
+    /// One JSON object per line.
     Json,
-    /// For people.
+    /// Text for humans.
     Text,
 }
 
-/// The issuer whose tokens are accepted.
+/// OAuth settings.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OAuth {
-    /// Its identifier, as in the tokens' `iss`.
+    /// Issuer identifier, equal to `iss` of the tokens.
     pub issuer: String,
-    /// This server's address as clients know it, as in the tokens' `aud`.
+    /// Public URL of this server, equal to `aud` of the tokens.
     pub resource: String,
-    /// Where the issuer publishes its keys.
+    /// JWKS URL of the issuer.
     pub jwks_url: String,
 }
 
 impl Config {
-    /// Reads the file and the environment. `home` is the flag.
+    /// Loads the settings from file and environment. `home` is the value of `--home`.
     pub fn load(environment: &Environment, home: Option<&Path>) -> Result<Self, Failure> {
         let home = Home::find(environment, home);
         let file = match home.file(FILE) {
@@ -120,7 +120,7 @@ impl Config {
         Self::decide(file, environment, home)
     }
 
-    /// The settings with the flags of a server on top.
+    /// Applies the flags of a server command.
     #[must_use]
     pub fn with_flags(mut self, serving: &Serving) -> Self {
         if !serving.packs.is_empty() {
@@ -168,10 +168,10 @@ impl Config {
 }
 
 impl Home {
-    /// The flag, the variable, or the platform's folder for data.
+    /// Finds the home: flag, variable, or the platform's data folder.
     pub fn find(environment: &Environment, flag: Option<&Path>) -> Self {
         let chosen = flag.map(Path::to_owned).or_else(|| environment.path(env_vars::HOME));
-        // A relative path would mean another folder when a client starts us elsewhere.
+        // A client may start the program in another working directory.
         let absolute = chosen.map(|path| std::path::absolute(&path).unwrap_or(path));
         let was_chosen = absolute.is_some();
         Self { folder: absolute.or_else(|| environment.data_folder()), chosen: was_chosen }
@@ -190,7 +190,7 @@ impl Home {
     }
 }
 
-/// `config.toml` as it is written.
+/// Schema of `config.toml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
@@ -207,7 +207,7 @@ struct File {
     pack: BTreeMap<String, toml::Table>,
 }
 
-/// A language in the file.
+/// Language of replies.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Language {
@@ -224,7 +224,7 @@ impl From<Language> for Lang {
     }
 }
 
-/// Questions to the person at a client.
+/// Elicitation settings.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ElicitationTable {
@@ -252,8 +252,8 @@ impl File {
     fn read(path: &Path) -> Result<Self, Failure> {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(&text, path),
-            // A home that cannot even be looked into holds no settings for us either; the
-            // stores say what is wrong with it.
+            // An inaccessible home counts as a home without settings; the stores report the
+            // error.
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {

@@ -1,88 +1,88 @@
-//! Every environment variable there is, and the only place that reads them.
+//! All environment variables, and the only module that reads them.
 //!
-//! The rest of the program gets an [`Environment`] handed in, so a test can make one up. The
-//! same table makes the list at the end of `panoply --help`.
+//! The rest of the program receives an [`Environment`], so that tests can construct one. The table
+//! also generates the list at the end of `panoply --help`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// A variable and what it is for.
+/// An environment variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
     /// What it description, in one line.
     pub description: &'static str,
 }
 
-/// The folder where everything is kept.
+/// The home folder.
 pub const HOME: Variable = Variable {
     name: "PANOPLY_HOME",
-    description: "folder for settings, audit log, keys and what packs keep",
+    description: "home folder: settings, audit log, keys and pack data",
 };
-/// Which packs to serve.
+/// Packs to serve.
 pub const PACKS: Variable = Variable {
     name: "PANOPLY_PACKS",
-    description: "packs to serve, separated by commas; all if not set",
+    description: "packs to serve, separated by commas; all if unset",
 };
-/// Which tools to list.
+/// Tools to list.
 pub const TOOLS: Variable =
     Variable { name: "PANOPLY_TOOLS", description: "which tools to list: core, all or lazy" };
 /// Whether mutations are hidden.
 pub const READ_ONLY: Variable = Variable {
     name: "PANOPLY_READ_ONLY",
-    description: "1 hides and refuses every tool that changes data",
+    description: "1 hides and refuses all tools that change data",
 };
-/// What is logged.
+/// Log filter.
 pub const LOG: Variable = Variable {
     name: "PANOPLY_LOG",
     description: "error, warn, info, debug, or a filter such as panoply_mcp=debug",
 };
-/// How it is logged.
+/// Log format.
 pub const LOG_FORMAT: Variable =
-    Variable { name: "PANOPLY_LOG_FORMAT", description: "json (one object a line) or text" };
-/// Where HTTP listens.
+    Variable { name: "PANOPLY_LOG_FORMAT", description: "json (one object per line) or text" };
+/// HTTP listen address.
 pub const LISTEN: Variable = Variable {
     name: "PANOPLY_LISTEN",
     description: "address of `panoply http`, such as 127.0.0.1:8642",
 };
-/// Names the server is reached by.
+/// Allowed host names.
 pub const ALLOWED_HOSTS: Variable = Variable {
     name: "PANOPLY_ALLOWED_HOSTS",
-    description: "names the HTTP server is reached by, separated by commas",
+    description: "allowed host names of the HTTP server, separated by commas",
 };
-/// Web pages that may use the server.
+/// Allowed origins.
 pub const ALLOWED_ORIGINS: Variable = Variable {
     name: "PANOPLY_ALLOWED_ORIGINS",
-    description: "origins of web pages that may use it, separated by commas",
+    description: "allowed origins of web pages, separated by commas",
 };
-/// Whose tokens are accepted.
+/// Accepted token issuer.
 pub const OAUTH_ISSUER: Variable = Variable {
     name: "PANOPLY_OAUTH_ISSUER",
-    description: "OAuth issuer whose tokens are accepted, as in their `iss`",
+    description: "accepted OAuth issuer, as in `iss` of the tokens",
 };
-/// Our own address in tokens.
+/// OAuth resource: public URL of this server.
 pub const OAUTH_RESOURCE: Variable = Variable {
     name: "PANOPLY_OAUTH_RESOURCE",
-    description: "this server's address as clients know it, as in the tokens' `aud`",
+    description: "public URL of this server, as in `aud` of the tokens",
 };
-/// Where the issuer's keys are.
+/// JWKS URL of the issuer.
 pub const OAUTH_JWKS_URL: Variable =
-    Variable { name: "PANOPLY_OAUTH_JWKS_URL", description: "where the issuer publishes its keys" };
+    Variable { name: "PANOPLY_OAUTH_JWKS_URL", description: "JWKS URL of the issuer" };
 
-/// Where operators ask.
+/// Admin address.
 pub const ADMIN_ADDR: Variable = Variable {
     name: "PANOPLY_ADMIN_ADDR",
-    description: "a second address for /healthz, /readyz and /metrics, without keys",
+    description: "second address for /healthz, /readyz and /metrics, without keys",
 };
-/// How long SIGTERM is only announced.
+/// Lame-duck period after SIGTERM.
 pub const LAME_DUCK: Variable = Variable {
     name: "PANOPLY_LAME_DUCK",
-    description: "seconds that HTTP goes on accepting after SIGTERM, for balancers",
+    description: "seconds to keep accepting after SIGTERM, for load balancers",
 };
 
-/// Our own variables, in the order of the help.
+/// Variables of this program, in the order of the help.
 pub const OURS: [Variable; 14] = [
     HOME,
     PACKS,
@@ -100,16 +100,16 @@ pub const OURS: [Variable; 14] = [
     OAUTH_JWKS_URL,
 ];
 
-/// Variables of the system that say where a user's folders are, and where programs are.
+/// System variables for the user's folders and the search path.
 const SYSTEM: [&str; 7] =
     ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATH"];
 
-/// The environment as it was when the program started.
+/// Snapshot of the environment at startup.
 #[derive(Clone, Debug, Default)]
 pub struct Environment(BTreeMap<&'static str, OsString>);
 
 impl Environment {
-    /// Reads the real one. An empty variable counts as not set.
+    /// Reads the process environment. An empty variable counts as unset.
     pub fn read() -> Self {
         let names = OURS.iter().map(|variable| variable.name).chain(SYSTEM);
         #[expect(clippy::disallowed_methods, reason = "this is the one place")]
@@ -117,30 +117,29 @@ impl Environment {
         Self(set.filter(|(_, value)| !value.is_empty()).collect())
     }
 
-    /// The value of one of our variables, if it is set; bytes that are not UTF-8 are replaced.
+    /// Returns the value of a variable, if set; invalid UTF-8 is replaced.
     pub fn text(&self, variable: Variable) -> Option<String> {
         self.0.get(variable.name).map(|value| value.to_string_lossy().into_owned())
     }
 
-    /// The value of one of our variables as a path.
+    /// Returns the value of a variable as a path.
     pub fn path(&self, variable: Variable) -> Option<PathBuf> {
         self.0.get(variable.name).map(PathBuf::from)
     }
 
-    /// A secret under a name that the user chose. It is read when asked for, so that it is kept
-    /// nowhere.
+    /// Reads a secret from a variable that the user named. Read on demand and not stored.
     pub fn secret(&self, name: &str) -> Option<String> {
         #[expect(clippy::disallowed_methods, reason = "this is the one place")]
         let value = std::env::var(name).ok();
         value.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
-    /// The user's own folder.
+    /// The user's home directory.
     pub fn user_folder(&self) -> Option<PathBuf> {
         self.system("HOME").or_else(|| self.system("USERPROFILE"))
     }
 
-    /// Where programs of this platform keep data: the folder for us inside it.
+    /// Data folder of this program by the conventions of the platform.
     pub fn data_folder(&self) -> Option<PathBuf> {
         let base = if cfg!(target_os = "macos") {
             self.user_folder().map(|home| home.join("Library/Application Support"))
@@ -153,7 +152,7 @@ impl Environment {
         base.map(|base| base.join("panoply"))
     }
 
-    /// Where programs of this platform keep a user's settings.
+    /// Settings folder of the user by the conventions of the platform.
     pub fn settings_folder(&self) -> Option<PathBuf> {
         if cfg!(target_os = "macos") {
             self.user_folder().map(|home| home.join("Library/Application Support"))
@@ -165,7 +164,7 @@ impl Environment {
         }
     }
 
-    /// Where programs are looked for.
+    /// The search path of programs.
     pub fn search_path(&self) -> Option<OsString> {
         self.0.get("PATH").cloned()
     }
@@ -177,7 +176,7 @@ impl Environment {
 
 #[cfg(test)]
 impl Environment {
-    /// A made-up environment.
+    /// Constructs an environment for tests.
     pub(crate) fn of(variables: &[(&'static str, &str)]) -> Self {
         Self(variables.iter().map(|(name, value)| (*name, OsString::from(value))).collect())
     }

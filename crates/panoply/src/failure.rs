@@ -1,4 +1,4 @@
-//! Why a command could not do its work, and the status the process ends with.
+//! Errors of commands, with hint and exit status.
 
 use std::fmt;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use panoply_contract::registry::nearest;
 use panoply_store::StoreError;
 
-/// A command that failed: what is wrong, and what to do about it.
+/// Failure of a command: message and hint.
 #[derive(Debug)]
 pub struct Failure {
     kind: Kind,
@@ -19,24 +19,24 @@ pub struct Failure {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Kind {
-    /// Asked for something that makes no sense: status 2, as clap's own errors.
+    /// Usage error: status 2, like clap's own errors.
     Usage,
-    /// Asked for something that did not work: status 1.
+    /// Runtime error: status 1.
     Work,
 }
 
 impl Failure {
-    /// The command line or the settings are at fault; status 2.
+    /// Creates a usage error: invalid command line or settings; status 2.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { kind: Kind::Usage, message: message.into(), hint: None, store: None }
     }
 
-    /// What was asked for did not work; status 1.
+    /// Creates a runtime error; status 1.
     pub fn work(message: impl Into<String>) -> Self {
         Self { kind: Kind::Work, message: message.into(), hint: None, store: None }
     }
 
-    /// There is no `what` of this name; says which one is nearest.
+    /// Creates a usage error for an unknown name, with the most similar known name as the hint.
     pub fn unknown<'a>(
         what: &str,
         name: &str,
@@ -51,41 +51,41 @@ impl Failure {
         }
     }
 
-    /// Says what to do about it; starts with a verb.
+    /// Sets the hint; it starts with a verb.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds the error of the file that is behind it.
+    /// Attaches the underlying store error.
     #[must_use]
     pub fn of_store(mut self, error: StoreError) -> Self {
         self.store = Some(Arc::new(error));
         self
     }
 
-    /// The error of the file that is behind it.
+    /// The underlying store error.
     pub fn store(&self) -> Option<&Arc<StoreError>> {
         self.store.as_ref()
     }
 
-    /// Whether the command line or the settings are at fault.
+    /// Whether this is a usage error.
     pub fn is_usage(&self) -> bool {
         self.kind == Kind::Usage
     }
 
-    /// What is wrong.
+    /// The message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
+    /// The hint.
     pub fn what_to_do(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// The status of the process.
+    /// Exit status.
     pub fn status(&self) -> ExitCode {
         match self.kind {
             Kind::Usage => ExitCode::from(2),
@@ -93,9 +93,9 @@ impl Failure {
         }
     }
 
-    /// Says it on standard error and gives the status.
+    /// Prints the failure to standard error and returns the exit status.
     pub fn report(&self) -> ExitCode {
-        // Where standard error is closed, the status has to say it all.
+        // Standard error may be closed; the exit status remains.
         let _ = writeln!(anstream::stderr(), "{self}");
         self.status()
     }

@@ -1,4 +1,4 @@
-//! What keeps a server from its work, each thing by its name, for `/readyz`.
+//! Readiness checks of `panoply http`, for `/readyz`.
 //!
 //! | name | code | status |
 //! |---|---|---|
@@ -24,11 +24,11 @@ use panoply_store::sqlite::FileIdentity;
 use crate::app;
 use crate::audit_maintenance::AuditHealth;
 
-/// How long an answer stands: probes may come as often as they like.
+/// Results are cached for this time, so that frequent probes cost nothing.
 const CACHE_TTL: Duration = Duration::from_millis(500);
 
-/// Knows what keeps the server from its work.
-pub struct Health {
+/// Readiness of the server.
+pub(crate) struct Health {
     home: Option<WatchedHome>,
     without: Option<String>,
     audit: Arc<AuditHealth>,
@@ -37,17 +37,17 @@ pub struct Health {
     last: Mutex<Option<(Duration, Readiness)>>,
 }
 
-/// A home and its files.
+/// The home and the identities of its files.
 struct WatchedHome {
     home: Home,
     audit: Arc<dyn AuditLog>,
-    /// The kernel's files; one that is made later is added when it is first seen.
+    /// The kernel's files; a file that is created later is added when first seen.
     files: Mutex<Vec<(&'static str, PathBuf, FileIdentity)>>,
 }
 
 impl Health {
-    /// Watches a home and the packs over it.
-    pub fn new(
+    /// Checks a home and its packs.
+    pub(crate) fn new(
         home: Home,
         audit: Arc<dyn AuditLog>,
         supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
@@ -65,8 +65,8 @@ impl Health {
         }
     }
 
-    /// There is no home, for this reason.
-    pub fn without_home(why: &str) -> Self {
+    /// Reports a missing home.
+    pub(crate) fn without_home(why: &str) -> Self {
         Self {
             home: None,
             without: Some(why.to_owned()),
@@ -77,13 +77,13 @@ impl Health {
         }
     }
 
-    /// What is wrong with the audit log, told by its keeper.
-    pub const fn audit(&self) -> &Arc<AuditHealth> {
+    /// Health of the audit log, set by its maintenance thread.
+    pub(crate) const fn audit(&self) -> &Arc<AuditHealth> {
         &self.audit
     }
 
-    /// What is wrong now.
-    pub fn readiness(&self) -> Readiness {
+    /// Returns the current readiness.
+    pub(crate) fn readiness(&self) -> Readiness {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.monotonic();
         match &*last {
@@ -136,8 +136,8 @@ impl WatchedHome {
         problems
     }
 
-    /// Writes a page into the home and takes it away again: permissions alone would not see a full
-    /// or read-only disk.
+    /// Writes a page into the home and removes it: a permission check would not detect a full or
+    /// read-only disk.
     fn probe_write(&self) -> Result<(), ReadinessProblem> {
         let probe = self.home.folder().join(format!(".ready-{}", std::process::id()));
         let write = || {
@@ -145,7 +145,7 @@ impl WatchedHome {
             file.write_all(&[0; 4096])
         };
         let written = write();
-        // It may not be there; then there is nothing to take away.
+        // The file may not exist.
         let _ = std::fs::remove_file(&probe);
         written.map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -158,7 +158,7 @@ impl WatchedHome {
         })
     }
 
-    /// The kernel's files that are not what was opened.
+    /// Reports files of the kernel that were deleted or replaced.
     fn replaced_files(&self) -> Vec<ReadinessProblem> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, file) in self.home.kernel_files() {

@@ -9,16 +9,15 @@ use panoply_mcp::auth::{JwksSource, JwksUnavailable};
 const MAX_KEY_SET_BYTES: u64 = 1024 * 1024;
 const FETCH_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// The key set at a URL.
+/// JWKS source at a URL.
 #[derive(Clone, Debug)]
-pub struct JwksUrl {
+pub(crate) struct JwksUrl {
     url: String,
     agent: ureq::Agent,
 }
 
 impl JwksUrl {
-    /// Nothing is fetched until the first token comes.
-    pub fn new(url: String) -> Self {
+    pub(crate) fn new(url: String) -> Self {
         let settings = ureq::Agent::config_builder()
             .timeout_global(Some(FETCH_TIMEOUT))
             .max_redirects(3)

@@ -4,19 +4,19 @@
 //! crate reads arguments, the environment and files of configuration, and chooses the stores.
 
 pub mod app;
-pub mod arguments;
-pub mod audit_maintenance;
-pub mod checkpoints;
+mod arguments;
+mod audit_maintenance;
+mod checkpoints;
 pub mod cli;
-pub mod commands;
+mod commands;
 pub mod config;
 pub mod env_vars;
 pub mod failure;
-pub mod health;
-pub mod issuer;
-pub mod out;
-pub mod packs;
-pub mod picture;
+mod health;
+mod issuer;
+mod out;
+mod packs;
+mod picture;
 mod progress_bar;
 mod supervisor;
 
@@ -29,11 +29,11 @@ use crate::cli::Cli;
 use crate::commands::Session;
 use crate::env_vars::Environment;
 
-/// Of both binaries. A call makes and drops many small strings: see docs/benchmarks.md.
+/// Allocator of both binaries. Calls allocate many small strings: see docs/benchmarks.md.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Runs the command of these arguments and gives the status of the process.
+/// Runs the command of these arguments and returns the exit status.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if is_server(&arguments) {
@@ -51,7 +51,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     commands::run(cli.command, &session).unwrap_or_else(|failure| failure.report())
 }
 
-/// Whether the command is a server. Read without clap, which takes milliseconds.
+/// Whether the command is a server. Parsed without clap, which takes milliseconds.
 fn is_server(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip(1);
     while let Some(word) = words.next() {
@@ -64,16 +64,16 @@ fn is_server(arguments: &[OsString]) -> bool {
     false
 }
 
-/// Installs the signal handlers of a server, first of all. Reading the command line alone takes
-/// longer than a supervisor may take to change its mind.
+/// Installs the signal handlers of a server before anything else: a supervisor may send a signal
+/// while the command line is still being parsed.
 fn hear_signals() {
     if let Err(error) = panoply_mcp::lifecycle::prepare() {
-        // The command tries again, and says what is wrong.
+        // The command retries and reports the error.
         tracing::debug!(%error, "cannot listen for signals yet");
     }
 }
 
-/// Serves one pack over standard input and output, whatever the settings say about packs.
+/// Serves one pack over stdio, regardless of the configured packs.
 pub fn serve_one_pack(name: &'static str, pack: &str) -> ExitCode {
     hear_signals();
     let session = Session { environment: Environment::read(), home: None };

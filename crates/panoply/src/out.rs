@@ -1,7 +1,8 @@
-//! What commands print: colours only where a person looks, and no panic when nobody reads.
+//! Standard output of commands: colours only on a terminal, and no panic on a closed pipe.
 //!
-//! `panoply tools | head -1` closes our standard output early. That is not an error: the rest
-//! is not wanted, so it is not written.
+//! `panoply tools
+//!  head -1` closes standard output early. That is not an error: the rest is
+//! discarded.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, StdoutLock, Write};
@@ -12,56 +13,52 @@ use clap::builder::styling::{AnsiColor, Style};
 use crate::failure::Failure;
 
 /// Headings and names.
-pub const BOLD: Style = Style::new().bold();
-/// What matters less.
-pub const FAINT: Style = Style::new().dimmed();
-/// What is well.
-pub const GOOD: Style = AnsiColor::Green.on_default();
-/// What needs a look.
-pub const WARN: Style = AnsiColor::Yellow.on_default();
-/// What is wrong.
-pub const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const BOLD: Style = Style::new().bold();
+/// Secondary text.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+/// Success.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// Warnings.
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
+/// The message.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// Standard output, held by one command.
-pub struct Out {
+/// Locked standard output.
+pub(crate) struct Out {
     stream: AutoStream<StdoutLock<'static>>,
     reader_gone: bool,
 }
 
 impl Out {
-    /// Takes standard output. anstream leaves colours out when it is not a terminal, and when
-    /// `NO_COLOR` or a dumb terminal says so.
-    pub fn new() -> Self {
+    /// Locks standard output. anstream strips colours when it is not a terminal, and for `NO_COLOR`
+    /// or a dumb terminal.
+    pub(crate) fn new() -> Self {
         Self { stream: AutoStream::auto(io::stdout().lock()), reader_gone: false }
     }
 
-    /// Whether a person looks at it.
-    pub fn is_terminal() -> bool {
+    pub(crate) fn is_terminal() -> bool {
         io::stdout().is_terminal()
     }
 
-    /// Writes one line.
-    pub fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
         self.write(format_args!("{text}\n"))
     }
 
-    /// Writes a value as indented JSON.
-    pub fn json(&mut self, value: &impl serde::Serialize) -> Result<(), Failure> {
+    pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value)
             .map_err(|error| Failure::work(format!("cannot be written as JSON: {error}")))?;
         self.line(text)
     }
 
-    /// Writes text as it is.
-    pub fn write(&mut self, text: impl Display) -> Result<(), Failure> {
+    pub(crate) fn write(&mut self, text: impl Display) -> Result<(), Failure> {
         if self.reader_gone {
             return Ok(());
         }
         self.checked(|stream| write!(stream, "{text}"))
     }
 
-    /// To be called at the end: a full disk shows itself only here.
-    pub fn finish(mut self) -> Result<(), Failure> {
+    /// Flushes. Must be called at the end: a full disk is detected only here.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.checked(AutoStream::flush)
     }
 
@@ -86,8 +83,8 @@ impl Default for Out {
     }
 }
 
-/// Says something to the person who started us, on standard error.
-pub fn notice(text: impl Display) {
-    // Nobody may be listening; that must not stop the work.
+/// Prints a message for the user to standard error.
+pub(crate) fn notice(text: impl Display) {
+    // A closed standard error must not stop the command.
     let _ = writeln!(anstream::stderr(), "{text}");
 }

@@ -1,4 +1,5 @@
-//! The packs of this build. A new pack is one line in [`ALL`].
+//! Pack registry. A new pack is an entry in [`ALL`] with a build function; its commands go to
+//! `cli/` and `commands/`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use crate::env_vars::Environment;
 use crate::failure::Failure;
 use crate::supervisor::FileSupervisor;
 
-/// Every pack by name. Those without a function are announced and not there yet.
-pub const ALL: &[PackDef] = &[
+/// All packs, in the order in which they are listed.
+pub(crate) const ALL: &[PackDef] = &[
     PackDef { name: "rmf", about: "Thai Retirement Mutual Funds", build: rmf, files: &[] },
     PackDef { name: "cgt", about: "UK Capital Gains Tax", build: cgt, files: &[] },
     PackDef {
@@ -48,42 +49,39 @@ pub const ALL: &[PackDef] = &[
 
 /// A pack that can be named on the command line.
 #[derive(Clone, Copy, Debug)]
-pub struct PackDef {
-    /// The word on the command line and in URLs.
-    pub name: &'static str,
-    /// What it is about, in a few words.
-    pub about: &'static str,
-    /// Makes it, once it is there.
-    pub build: BuildPack,
-    /// The databases it keeps, which are watched while it serves.
-    pub files: &'static [&'static str],
+pub(crate) struct PackDef {
+    /// Name on the command line and in URLs.
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) build: BuildPack,
+    /// Databases of the pack, which are supervised while it serves.
+    pub(crate) files: &'static [&'static str],
 }
 
-/// Makes a pack, or says what is wrong with its settings or its data.
-pub type BuildPack = fn(&PackConfig) -> Result<Pack, Failure>;
+/// Builds a pack; fails on invalid settings or unusable data.
+pub(crate) type BuildPack = fn(&PackConfig) -> Result<Pack, Failure>;
 
-/// What a pack is built from.
+/// Input of a build function.
 #[derive(Clone, Debug)]
-pub struct PackConfig {
-    /// What it works on.
-    pub data: PackData,
-    /// Its own settings: the table `[pack.NAME]` of the settings file.
-    pub settings: toml::Table,
+pub(crate) struct PackConfig {
+    pub(crate) data: PackData,
+    /// Settings table `[pack.NAME]`.
+    pub(crate) settings: toml::Table,
 }
 
-/// What packs that keep data work on.
+/// Storage of the packs.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum PackData {
-    /// Files in this folder, each of which starts with the name of its pack.
+pub(crate) enum PackData {
+    /// Files in this folder, prefixed with the name of the pack.
     Persistent(PathBuf),
-    /// Nothing that lasts, because there is no place for it; tools that change data are off.
+    /// Memory only, because there is no home; mutations are refused.
     Ephemeral,
-    /// The data that the examples of the tools are about, for checks and documentation.
+    /// Sample data of the tools' examples, for checks and documentation.
     Sample,
 }
 
 impl PackConfig {
-    /// A file of the pack, where files can be kept.
+    /// Path of a file of the pack, if storage is persistent.
     fn file(&self, name: &str) -> Option<PathBuf> {
         match &self.data {
             PackData::Persistent(folder) => Some(folder.join(name)),
@@ -92,18 +90,16 @@ impl PackConfig {
     }
 }
 
-/// Packs that are ready to be served, and who watches the data of each that keeps some.
+/// The packs to serve and the supervisors of their data, by pack name.
 #[derive(Default)]
-pub struct PackSet {
-    /// The packs.
-    pub packs: Vec<Pack>,
-    /// Who watches them, by the name of the pack.
-    pub supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
+pub(crate) struct PackSet {
+    pub(crate) packs: Vec<Pack>,
+    pub(crate) supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
 }
 
-/// The packs that were asked for, or all that there are. One whose data cannot be opened is there
-/// all the same, and answers with an error until they can be.
-pub fn build(config: &Config, data: &PackData) -> Result<PackSet, Failure> {
+/// Builds the selected packs. A pack whose data cannot be opened is included and answers with an
+/// error until it can be opened.
+pub(crate) fn build(config: &Config, data: &PackData) -> Result<PackSet, Failure> {
     let mut built = PackSet::default();
     for def in select(&config.packs)? {
         let settings = config.pack_settings.get(def.name).cloned().unwrap_or_default();
@@ -131,8 +127,8 @@ pub fn build(config: &Config, data: &PackData) -> Result<PackSet, Failure> {
     Ok(built)
 }
 
-/// Says what is wrong with names of packs, if anything is.
-pub fn check_names(names: &[String]) -> Result<(), Failure> {
+/// Fails on an unknown pack name.
+pub(crate) fn check_names(names: &[String]) -> Result<(), Failure> {
     select(names).map(|_| ())
 }
 
@@ -150,7 +146,7 @@ fn select(names: &[String]) -> Result<Vec<&'static PackDef>, Failure> {
     Ok(ALL.iter().filter(selected).collect())
 }
 
-/// Served only by name: it holds what the conformance suites ask for, and nothing of use.
+/// Served only when named: the fixture of the conformance suites.
 const CONFORMANCE: &str = "conformance";
 
 #[cfg(feature = "conformance")]
@@ -169,7 +165,7 @@ fn rmf_store(config: &PackConfig) -> Result<Arc<panoply_rmf::store::FundStore>, 
     Ok(Arc::new(shelf))
 }
 
-/// The pack over synced figures, which a sync may replace at any time.
+/// Supervises the synced dataset, which a sync may replace at any time.
 struct SyncedFigures {
     store: Arc<panoply_rmf::store::FundStore>,
     pack: Arc<Pack>,
@@ -233,14 +229,14 @@ fn noema(config: &PackConfig) -> Result<Pack, Failure> {
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoemaSettings {
-    /// Folders whose files calls may name, beside `noema/files` of the home.
+    /// Folders that calls may read, in addition to `noema/files` of the home.
     #[serde(default)]
     roots: Vec<PathBuf>,
 }
 
 fn noema_roots(settings: &NoemaSettings, folder: &Path) -> Result<Roots, Failure> {
     let files = folder.parent().unwrap_or(folder).join("noema").join("files");
-    // A home that cannot be written has no such folder, and needs none.
+    // An unwritable home has no such folder and needs none.
     let _ = std::fs::create_dir_all(&files);
     let own = files.is_dir().then_some(files);
     let all: Vec<PathBuf> = own.into_iter().chain(settings.roots.iter().cloned()).collect();
@@ -261,7 +257,7 @@ fn backtest(config: &PackConfig) -> Result<Pack, Failure> {
     Ok(panoply_backtest::tools::pack(store).with_mutation_log(Arc::new(log)))
 }
 
-/// The runs in this catalog.
+/// Opens the run catalog.
 pub(crate) fn backtest_store(
     catalog: &Path,
 ) -> Result<panoply_backtest::store::sqlite::SqliteStore, Failure> {
@@ -302,14 +298,14 @@ fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
     built.map_err(|error| bad_settings("ttm", &error))
 }
 
-/// Reads `[pack.ttm]`.
+/// Parses `[pack.ttm]`.
 pub(crate) fn ttm_settings(
     settings: &toml::Table,
 ) -> Result<panoply_ttm::tools::Settings, Failure> {
     settings.clone().try_into().map_err(|error: toml::de::Error| bad_settings("ttm", &error))
 }
 
-/// How documents are taken into the packs' folder of a home. Files under `more` may be read too.
+/// Ingest settings for the packs' folder of a home. Files under `more` are readable too.
 pub(crate) fn ttm_ingest(
     settings: &panoply_ttm::tools::Settings,
     folder: &std::path::Path,
@@ -320,7 +316,7 @@ pub(crate) fn ttm_ingest(
     let inbox = home.join("ttm").join("inbox");
     let mut allowed = match &settings.roots {
         Some(roots) => roots.clone(),
-        // Nobody need build it before there is something to put there.
+        // The inbox is optional.
         None if inbox.is_dir() => vec![inbox],
         None => Vec::new(),
     };
@@ -357,7 +353,7 @@ fn bad_settings(pack: &str, error: &dyn std::error::Error) -> Failure {
         .hint("see docs/operating.md for what can be set")
 }
 
-/// For packs that have nothing to set: a setting that does nothing is a mistake.
+/// For packs without settings: an ignored setting would hide a mistake.
 fn no_settings(pack: &str, config: &PackConfig) -> Result<(), Failure> {
     match config.settings.keys().next() {
         None => Ok(()),

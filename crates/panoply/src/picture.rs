@@ -1,18 +1,18 @@
-//! A picture as PNG: the marks of a chart, painted, with a font that is part of the program.
+//! PNG rendering of a chart, with an embedded font.
 //!
-//! The font has the letters of English and of fund codes. Machines that serve have no fonts of
-//! their own, and the SVG of the same picture leaves the choice to whoever opens it.
+//! The font has the letters of English and of fund codes. Servers often have no fonts installed;
+//! the SVG of the same chart leaves the choice to the viewer.
 
 use panoply_rmf::chart::{Anchor, Chart, Mark, RULE, SERIES, TextStyle};
 use tiny_skia::{Color, FillRule, Paint, Path, PathBuilder, Pixmap, Stroke, Transform};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 const FONT: &[u8] = include_bytes!("../../../data/fonts/dejavu-sans-latin.ttf");
-/// Dots of a screen to a unit of the picture: sharp on the finer ones too.
+/// Pixels per unit, for high-density screens.
 const SCALE: f32 = 2.0;
 
-/// Paints the picture. `None` when it is too large to be painted.
-pub fn png(picture: &Chart) -> Option<Vec<u8>> {
+/// Renders the chart. `None` when it is too large.
+pub(crate) fn png(picture: &Picture) -> Option<Vec<u8>> {
     let face = Face::parse(FONT, 0).ok()?;
     let dots = |length: f64| narrow(length) * SCALE;
     let mut sheet = Pixmap::new(whole(dots(picture.width)), whole(dots(picture.height)))?;
@@ -58,7 +58,7 @@ fn paint(sheet: &mut Pixmap, face: &Face<'_>, mark: &Mark) {
 }
 
 fn stroke(sheet: &mut Pixmap, path: PathBuilder, width: f32, colour: [u8; 3], zoom: Transform) {
-    // One point alone makes no line; its dot shows it.
+    // A single point has no line; only its dot is drawn.
     if let Some(path) = path.finish() {
         let pen = Stroke { width, ..Stroke::default() };
         sheet.stroke_path(&path, &paint_of(colour), &pen, zoom, None);
@@ -78,7 +78,7 @@ fn paint_of([red, green, blue]: [u8; 3]) -> Paint<'static> {
     paint
 }
 
-/// The outlines of a text that starts at `x` on the base line `y`.
+/// Outlines of a text that starts at `x` on the baseline `y`.
 fn written(face: &Face<'_>, ink: Ink, text: &str, x: f32, y: f32) -> PathBuilder {
     let mut pen = GlyphPen { path: PathBuilder::new(), x, y, size: size_of(face, ink) };
     for letter in text.chars() {
@@ -94,21 +94,21 @@ fn width_of(face: &Face<'_>, style: TextStyle, text: &str) -> f32 {
     units * size_of(face, style)
 }
 
-/// Units of the picture to a unit of the font.
-fn size_of(face: &Face<'_>, style: TextStyle) -> f32 {
-    narrow(style.size()) / f32::from(face.units_per_em())
+/// Scale from font units to chart units.
+fn size_of(face: &Face<'_>, ink: Ink) -> f32 {
+    narrow(ink.size()) / f32::from(face.units_per_em())
 }
 
 fn advance(face: &Face<'_>, glyph: GlyphId) -> f32 {
     f32::from(face.glyph_hor_advance(glyph).unwrap_or_default())
 }
 
-/// A letter the font lacks is shown as its empty box.
+/// A missing glyph is shown as the empty box of the font.
 fn glyph_of(face: &Face<'_>, letter: char) -> GlyphId {
     face.glyph_index(letter).unwrap_or(GlyphId(0))
 }
 
-/// Draws a glyph: fonts count upwards, pictures downwards.
+/// Glyph outline builder; flips the y axis, which points up in fonts and down in images.
 struct GlyphPen {
     path: PathBuilder,
     x: f32,
@@ -148,7 +148,7 @@ impl OutlineBuilder for GlyphPen {
     }
 }
 
-/// Places on a sheet of a few hundred units lose nothing that an eye would miss.
+/// f32 is precise enough for coordinates of a few hundred units.
 #[expect(clippy::cast_possible_truncation, reason = "a picture's places are small")]
 const fn narrow(place: f64) -> f32 {
     place as f32

@@ -1,5 +1,5 @@
-//! Watches the files of a pack: opens them again after a failure, and refuses calls while a file is
-//! damaged, deleted or replaced. The other packs serve on.
+//! Supervises the files of a pack: reopens them after a failure, and refuses calls while a file
+//! is damaged, deleted or replaced. Other packs are not affected.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,15 +16,15 @@ use panoply_store::sqlite::FileIdentity;
 use crate::app;
 use crate::failure::Failure;
 
-/// How long a failure to open stands before the next try.
+/// Interval between attempts to open.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// How often files are read after calls that failed.
+/// Minimum interval between checks after failed calls.
 const EXAMINE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Opens a pack over its files.
+/// Opens a pack.
 type Open = Box<dyn Fn() -> Result<Pack, Failure> + Send + Sync>;
 
-/// Supervises a pack over files of the home.
+/// Supervises a pack with files in the home.
 pub(crate) struct FileSupervisor {
     name: &'static str,
     files: Vec<PathBuf>,
@@ -34,29 +34,29 @@ pub(crate) struct FileSupervisor {
 }
 
 struct State {
-    /// What calls go to; `None` while a fault stands.
+    /// The open pack; `None` while it is faulty.
     pack: Option<Arc<Pack>>,
-    /// Which files were opened; one that is made later is added when it is first seen.
+    /// Identities of the open files; a file that is created later is added when first seen.
     opened: Vec<(PathBuf, FileIdentity)>,
     fault: Option<Fault>,
-    /// When opening was last tried, by the monotonic clock.
+    /// Last attempt to open, by the monotonic clock.
     tried: Duration,
-    /// When the files were last read after a failure.
+    /// Last check after a failed call.
     examined: Option<Duration>,
 }
 
 enum Fault {
-    /// Could not be opened: tried again after a while.
+    /// Could not be opened; retried periodically.
     NotOpened(Option<Arc<StoreError>>, String),
-    /// Damage was found in an open file: opened again once the file is another one.
+    /// An open file is damaged; reopened once the file has been replaced.
     Damaged(Arc<StoreError>, Vec<Option<Stamp>>),
 }
 
-/// Tells one version of a file from the next.
+/// Identifies a version of a file.
 type Stamp = (FileIdentity, u64, std::time::SystemTime);
 
 impl FileSupervisor {
-    /// Opens the pack. When its files cannot be used the pack has the shape of `shape`.
+    /// Opens the pack. If that fails, `shape` supplies the declarations of its tools.
     pub(crate) fn start(
         name: &'static str,
         files: Vec<PathBuf>,
@@ -104,7 +104,7 @@ impl FileSupervisor {
         self.files.iter().map(|file| stamp(file)).collect()
     }
 
-    /// Whether another try to open may go better than the last one.
+    /// Whether a retry is due.
     fn may_retry(&self, state: &State) -> bool {
         self.since(state.tried) >= RETRY_INTERVAL
             && match &state.fault {
@@ -134,7 +134,7 @@ impl FileSupervisor {
 }
 
 impl State {
-    /// Notes which files are open. One that is not there yet has nothing to be compared with.
+    /// Records the identities of the existing files.
     fn record_identities(&mut self, files: &[PathBuf]) {
         for file in files {
             if !self.opened.iter().any(|(known, _)| known == file)

@@ -1,6 +1,6 @@
-//! What was published stays: the real binary against `docs/published.json`.
+//! Compatibility: the published tool schemas of the binary against `docs/published.json`.
 //!
-//! After adding to a tool, or adding one, write the record anew with
+//! After an addition, update the record with
 //! `UPDATE_EXPECT=1 cargo nextest run -p panoply --test published`.
 #![expect(clippy::disallowed_methods, reason = "a test may ask whether to rewrite its record")]
 

@@ -1,7 +1,7 @@
-//! `cgt-mcp`: the cgt pack alone, on standard input and output.
+//! `cgt-mcp`: serves only the cgt pack over stdio.
 //!
-//! It takes no arguments, because its clients give none, and ends with status 0 when its input
-//! ends, at any time, and on SIGTERM, SIGINT and SIGHUP.
+//! It takes no arguments, because its clients pass none, and exits with status 0 when its input
+//! ends and on SIGTERM, SIGINT and SIGHUP.
 
 use std::process::ExitCode;
 

@@ -7,32 +7,32 @@ use clap::{Args, Subcommand, ValueEnum};
 /// `panoply backtest`.
 #[derive(Debug, Subcommand)]
 pub enum Backtest {
-    /// Bring events in and complete their runs
+    /// Import events and seal their runs
     Import(BacktestImport),
-    /// Give a run's lines back as they were imported
+    /// Export the lines of a run as they were imported
     Export {
-        /// The run's id
+        /// Id of the run
         run: String,
-        /// Write to this file, which must not be there yet [default: standard output]
+        /// Write to this file, which must not exist [default: standard output]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// What a run earned, how deep it fell, and its trades
+    /// Report return, drawdown and trades of a run
     Report(BacktestReport),
-    /// List the runs
+    /// List runs
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Complete an open run: from then on it can be queried and never changes
+    /// Seal an open run: it becomes immutable and can be queried
     Seal {
-        /// The run's id
+        /// Id of the run
         run: String,
     },
     /// Delete a run and all its events
     Delete {
-        /// The run's id
+        /// Id of the run
         run: String,
     },
 }
@@ -40,25 +40,25 @@ pub enum Backtest {
 /// `panoply backtest import`.
 #[derive(Debug, Args)]
 pub struct BacktestImport {
-    /// Files of events: native JSONL, or what an engine writes
+    /// Event files: native JSONL, or the output of an engine
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// What wrote the files; `auto` looks at how they begin
+    /// Format of the files; `auto` detects it from their start
     #[arg(long, value_enum, default_value = "auto")]
     pub format: BacktestFormat,
-    /// A JSON file that says which column is what, for any other CSV or JSONL
+    /// JSON file with a column mapping, for any other CSV or JSONL
     #[arg(long, value_name = "MAP.json", conflicts_with = "format")]
     pub map: Option<PathBuf>,
-    /// The security, for files that name none [default: the name of the file]
+    /// Security, for files without one [default: the file name]
     #[arg(long, value_name = "NAME")]
     pub symbol: Option<String>,
-    /// A JSON file that says which run it is: runId, startTime, endTime, strategyName
+    /// JSON file with the run description: runId, startTime, endTime, strategyName
     #[arg(long, value_name = "RUN.json")]
     pub run: Option<PathBuf>,
-    /// Leave the runs open for more events
+    /// Leave the runs open for further events
     #[arg(long)]
     pub open: bool,
-    /// Print what was found as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -66,24 +66,24 @@ pub struct BacktestImport {
 /// `panoply backtest report`.
 #[derive(Debug, Args)]
 pub struct BacktestReport {
-    /// The run's id
+    /// Id of the run
     pub run: String,
-    /// Write a page with curves and trades to this file, which must not be there yet
+    /// Write an HTML page with curves and trades to this file, which must not exist
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Print the figures as JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// What wrote a file of events.
+/// Format of an event file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum BacktestFormat {
-    /// Whatever the file looks like
+    /// Detect the format
     Auto,
     /// Native JSONL, as `panoply backtest export` writes it
     Native,
-    /// nautilus_trader: event dicts, one a line or in one array
+    /// nautilus_trader: event dicts, one per line or in one array
     Nautilus,
     /// freqtrade: a backtest result, as .zip or .json
     Freqtrade,

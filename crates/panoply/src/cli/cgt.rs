@@ -7,22 +7,22 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 /// `panoply cgt`.
 #[derive(Debug, Subcommand)]
 pub enum Cgt {
-    /// Read transactions and list them, or every mistake in them
+    /// Parse transactions; list them or all errors
     Parse(CgtParse),
-    /// Gains and losses by tax year, as a table, JSON or PDF
+    /// Report gains and losses by tax year, as table, JSON, PDF or HTML
     Report(CgtReport),
-    /// Why a sale has the gain it has
+    /// Explain the matching and gain of a disposal
     Explain(CgtExplain),
-    /// Turn brokers' exports into transactions
+    /// Convert broker exports into transactions
     Import(CgtImport),
-    /// HMRC's rate for a currency in a month
+    /// Show the HMRC monthly exchange rate of a currency
     Fx(CgtFx),
 }
 
 /// `panoply cgt parse`.
 #[derive(Debug, Args)]
 pub struct CgtParse {
-    /// Files of transactions, or `-` for standard input
+    /// Transaction files, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Print JSON
@@ -34,28 +34,28 @@ pub struct CgtParse {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("documents").multiple(true)))]
 pub struct CgtReport {
-    /// Files of transactions, or `-` for standard input
+    /// Transaction files, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// The tax year by the year it starts in: 2024 is 2024/25 [default: all with sales]
+    /// First year of the tax year: 2024 is 2024/25 [default: all with disposals]
     #[arg(long)]
     pub year: Option<i64>,
-    /// How figures are rounded
+    /// Rounding of figures
     #[arg(long, value_enum, default_value = "per-leg")]
     pub rounding: CgtRounding,
-    /// How the computation goes.
+    /// Options of the computation.
     #[command(flatten)]
     pub options: CgtOptions,
     /// Print JSON
     #[arg(long, conflicts_with = "documents")]
     pub json: bool,
-    /// Write a PDF to this file, which must not be there yet
+    /// Write a PDF to this file, which must not exist
     #[arg(long, value_name = "PATH", group = "documents")]
     pub pdf: Option<PathBuf>,
-    /// Write a page of HTML to this file, which must not be there yet
+    /// Write an HTML page to this file, which must not exist
     #[arg(long, value_name = "PATH", group = "documents")]
     pub html: Option<PathBuf>,
-    /// With --pdf or --html: whose report it is
+    /// With --pdf or --html: name of the taxpayer
     #[arg(long, requires = "documents")]
     pub name: Option<String>,
 }
@@ -63,16 +63,16 @@ pub struct CgtReport {
 /// `panoply cgt explain`.
 #[derive(Debug, Args)]
 pub struct CgtExplain {
-    /// Files of transactions, or `-` for standard input
+    /// Transaction files, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// The day of the sale, YYYY-MM-DD
+    /// Date of the disposal, YYYY-MM-DD
     #[arg(long)]
     pub date: String,
-    /// The holding
+    /// Ticker of the holding
     #[arg(long)]
     pub ticker: String,
-    /// How the computation goes.
+    /// Options of the computation.
     #[command(flatten)]
     pub options: CgtOptions,
     /// Print JSON
@@ -83,16 +83,16 @@ pub struct CgtExplain {
 /// `panoply cgt import`.
 #[derive(Debug, Args)]
 pub struct CgtImport {
-    /// Brokers' exports
+    /// Broker exports
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Whose they are, such as trading212 [default: recognised]
+    /// Broker, such as trading212 [default: detected]
     #[arg(long)]
     pub broker: Option<String>,
-    /// Schwab's equity awards
+    /// Schwab equity awards file
     #[arg(long, value_name = "FILE")]
     pub awards: Option<PathBuf>,
-    /// Write the transactions to this file, which must not be there yet
+    /// Write the transactions to this file, which must not exist
     #[arg(long, short, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// Print JSON
@@ -103,44 +103,44 @@ pub struct CgtImport {
 /// `panoply cgt fx`.
 #[derive(Debug, Args)]
 pub struct CgtFx {
-    /// The currency, such as USD
+    /// Currency, such as USD
     pub currency: String,
-    /// The month, such as 2024-03
+    /// Month, such as 2024-03
     pub month: String,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// How a computation goes.
+/// Options of the computation.
 #[derive(Debug, Args)]
 pub struct CgtOptions {
-    /// Match sales of more than was held with later purchases instead of refusing them
+    /// Allow short sales: match disposals beyond the holding with later acquisitions
     #[arg(long)]
     pub allow_short: bool,
-    /// What to do with a split on a day with trades
+    /// Treatment of a split on a day with trades
     #[arg(long, value_enum, default_value = "refuse")]
     pub same_day_split: CgtSplit,
 }
 
-/// What to do with a split on a day with trades.
+/// Treatment of a split on a day with trades.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum CgtSplit {
-    /// Ask: nobody can tell which came first
+    /// Refuse: the order is ambiguous
     Refuse,
-    /// The trades are in new shares
+    /// Trades are in new shares
     BeforeTrades,
-    /// The trades are in old shares
+    /// Trades are in old shares
     AfterTrades,
 }
 
-/// How figures are rounded.
+/// Rounding of figures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum CgtRounding {
-    /// To the penny, match by match
+    /// To the penny, per match
     PerLeg,
-    /// Not at all
+    /// No rounding
     Exact,
-    /// Proceeds down and costs up to whole pounds
+    /// To whole pounds: proceeds down, costs up
     WholePounds,
 }

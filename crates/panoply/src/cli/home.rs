@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// `panoply doctor`.
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Read every page and row of every file, and the whole audit chain
+    /// Verify every page and row of every file, and the whole audit chain
     #[arg(long)]
     pub deep: bool,
     /// Print JSON
@@ -18,7 +18,7 @@ pub struct Doctor {
 /// `panoply backup`.
 #[derive(Debug, Args)]
 pub struct Backup {
-    /// A folder that does not exist yet
+    /// Destination folder, which must not exist
     pub folder: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -28,12 +28,12 @@ pub struct Backup {
 /// `panoply restore`.
 #[derive(Debug, Args)]
 pub struct Restore {
-    /// A folder that `panoply backup` made
+    /// Backup folder
     pub folder: PathBuf,
-    /// Replace data that are in the home; they are moved aside into a folder of it
+    /// Replace existing data; they are moved to a subfolder of the home
     #[arg(long)]
     pub replace: bool,
-    /// Only compare every file with the manifest
+    /// Only verify the files against the manifest
     #[arg(long, conflicts_with = "replace")]
     pub check: bool,
     /// Print JSON
@@ -44,27 +44,27 @@ pub struct Restore {
 /// `panoply setup`.
 #[derive(Debug, Args)]
 pub struct Setup {
-    /// The client to connect
+    /// Client to configure
     #[arg(value_enum)]
     pub client: Client,
     /// Serve only this pack; may be repeated [default: all]
     #[arg(long = "pack", value_name = "PACK")]
     pub packs: Vec<String>,
-    /// The entry's name in the client's configuration
+    /// Name of the entry in the client's configuration
     #[arg(long, default_value = "panoply")]
     pub name: String,
-    /// Write it into the client's file, after a backup, instead of printing it
+    /// Write the entry to the client's file, after a backup, instead of printing it
     #[arg(long)]
     pub write: bool,
-    /// Take the entry out of the client's file again, after a backup
+    /// Remove the entry from the client's file, after a backup
     #[arg(long, conflicts_with = "write")]
     pub remove: bool,
-    /// The address under which a client on the Internet reaches this server
+    /// Public URL of this server, for clients on the Internet
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
 }
 
-/// A client that can be connected.
+/// A supported client.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Client {
     /// Claude Desktop, and the command for Claude Code
@@ -80,7 +80,7 @@ pub enum Client {
 /// `panoply completions`.
 #[derive(Debug, Args)]
 pub struct Completions {
-    /// The shell
+    /// Shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }

@@ -5,40 +5,40 @@ use clap::{Subcommand, ValueEnum};
 /// `panoply keys`.
 #[derive(Debug, Subcommand)]
 pub enum Keys {
-    /// Make a key and show it, this once
+    /// Create a key and print it; it cannot be shown again
     Create {
-        /// What it is for, in a few words
+        /// Description of the key
         name: String,
-        /// What it may do
+        /// Permissions of the key
         #[arg(long, value_enum, default_value = "agent")]
         profile: KeyProfile,
-        /// Days until it stops working [default: never]
+        /// Days until the key expires [default: never]
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
         expires: Option<u16>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// List the keys, without their secrets
+    /// List keys, without their secrets
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Make a key stop working, at once
+    /// Revoke a key
     Revoke {
-        /// The key's id, as `list` shows it
+        /// Id of the key, as printed by `list`
         id: String,
     },
 }
 
-/// What a key may do.
+/// Permissions of a key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum KeyProfile {
-    /// Everything
+    /// All permissions
     Owner,
-    /// Everything but deleting, administering and guarded writes
+    /// All except deletion, administration and guarded writes
     Agent,
-    /// Only reading
+    /// Read only
     Reader,
 }

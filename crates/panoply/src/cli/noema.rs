@@ -7,18 +7,18 @@ use clap::{Args, Subcommand};
 /// `panoply noema`.
 #[derive(Debug, Subcommand)]
 pub enum Noema {
-    /// Replay histories of reviews: what other settings would have done
+    /// Replay review histories with other scheduler settings
     Replay(NoemaReplay),
-    /// Take a package of Anki (.apkg, .colpkg) or a text (.csv, .tsv, .json, .md) in
+    /// Import an Anki package (.apkg, .colpkg) or a text file (.csv, .tsv, .json, .md)
     Import(NoemaImport),
-    /// Write a package that Anki opens, or a text, by the end of the file's name
+    /// Export an Anki package or a text file, by file extension
     Export(NoemaExport),
 }
 
 /// `panoply noema replay`.
 #[derive(Debug, Args)]
 pub struct NoemaReplay {
-    /// JSON with `sequences`: settings of the scheduler, and reviews with `at` and `rating`
+    /// JSON file with `sequences`: scheduler settings, and reviews with `at` and `rating`
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Print JSON
@@ -29,10 +29,10 @@ pub struct NoemaReplay {
 /// `panoply noema import`.
 #[derive(Debug, Args)]
 pub struct NoemaImport {
-    /// The package or text
+    /// Package or text file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The deck that notes of a text go into [default: Imported]
+    /// Deck for the notes of a text file [default: Imported]
     #[arg(long, value_name = "NAME")]
     pub deck: Option<String>,
 }
@@ -40,10 +40,10 @@ pub struct NoemaImport {
 /// `panoply noema export`.
 #[derive(Debug, Args)]
 pub struct NoemaExport {
-    /// Where to write it
+    /// Destination file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Only this deck and those under it
+    /// Only this deck and its subdecks
     #[arg(long, value_name = "NAME")]
     pub deck: Option<String>,
 }

@@ -7,24 +7,24 @@ use clap::{Args, Subcommand};
 /// `panoply rmf`.
 #[derive(Debug, Subcommand)]
 pub enum Rmf {
-    /// Bring the figures up to date from the Thai SEC's Open API; can be interrupted and run again
+    /// Sync the dataset from the Thai SEC Open API; resumable after an interruption
     Sync(RmfSync),
-    /// Draw a fund's NAV as SVG
+    /// Draw the NAV of a fund as SVG or PNG
     Chart(RmfChart),
-    /// Pack a snapshot of figures into the file that ships with the program
+    /// Pack a snapshot into the bundled dataset file
     PackData(RmfPackData),
 }
 
 /// `panoply rmf sync`.
 #[derive(Debug, Args)]
 pub struct RmfSync {
-    /// The environment variable that holds the key of the API
+    /// Environment variable with the API key
     #[arg(long, value_name = "VARIABLE")]
     pub key_env: String,
-    /// Fetch NAVs from this day on [default: from each fund's last one]
+    /// Fetch NAVs from this date [default: after each fund's last NAV]
     #[arg(long, value_name = "DATE", value_parser = crate::commands::rmf::date)]
     pub since: Option<jiff::civil::Date>,
-    /// Where the API is, for tests
+    /// Base URL of the API, for tests
     #[arg(long, value_name = "URL", hide = true)]
     pub base_url: Option<String>,
 }
@@ -32,19 +32,19 @@ pub struct RmfSync {
 /// `panoply rmf chart`.
 #[derive(Debug, Args)]
 pub struct RmfChart {
-    /// The fund's code; case, blanks and punctuation do not matter
+    /// Fund code; case, blanks and punctuation are ignored
     #[arg(value_name = "FUND")]
     pub fund: String,
-    /// How many days with a published NAV
+    /// Number of days with a published NAV
     #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..=5000))]
     pub days: u16,
-    /// Draw SVG, which stays sharp at any size [default, unless the file's name ends in .png]
+    /// Write SVG [default, unless the file extension is .png]
     #[arg(long, conflicts_with = "png")]
     pub svg: bool,
-    /// Paint PNG, which everything shows; needs --out
+    /// Write PNG; requires --out
     #[arg(long)]
     pub png: bool,
-    /// The file to write [default: standard output]
+    /// Output file [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -52,13 +52,13 @@ pub struct RmfChart {
 /// `panoply rmf pack-data`.
 #[derive(Debug, Args)]
 pub struct RmfPackData {
-    /// The funds: one JSON object a line
+    /// Funds: one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub funds: PathBuf,
-    /// Their NAVs: a table of symbol, date and NAV
+    /// NAVs: a table of symbol, date and NAV
     #[arg(long, value_name = "FILE")]
     pub navs: PathBuf,
-    /// The file to write
+    /// Output file
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
 }

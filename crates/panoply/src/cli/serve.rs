@@ -10,24 +10,24 @@ use super::keys::KeyProfile;
 /// `panoply stdio`.
 #[derive(Debug, Args)]
 pub struct Stdio {
-    /// Packs, listing and mode.
+    /// Flags shared by both servers.
     #[command(flatten)]
     pub serving: Serving,
-    /// What the client that starts this program may do
+    /// Permissions of the client
     #[arg(long, value_enum, default_value = "owner")]
     pub profile: KeyProfile,
 }
 
-/// What both servers can be told.
+/// Flags shared by both servers.
 #[derive(Debug, Default, Args)]
 pub struct Serving {
     /// Packs to serve [default: all]
     #[arg(value_name = "PACK")]
     pub packs: Vec<String>,
-    /// Which tools to list; those not listed can still be found and called [default: core]
+    /// Tools to list; unlisted tools can still be searched and called [default: core]
     #[arg(long, value_enum)]
     pub tools: Option<ToolsOffer>,
-    /// Hide and refuse every tool that changes data
+    /// Hide and refuse all tools that change data
     #[arg(long)]
     pub read_only: bool,
 }
@@ -35,33 +35,33 @@ pub struct Serving {
 /// `panoply http`.
 #[derive(Debug, Args)]
 pub struct Http {
-    /// Packs, listing and mode.
+    /// Flags shared by both servers.
     #[command(flatten)]
     pub serving: Serving,
-    /// Where to listen; port 0 picks a free one [default: 127.0.0.1:8642]
+    /// Listen address; port 0 picks a free port [default: 127.0.0.1:8642]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
-    /// A second address for /healthz, /readyz and /metrics, which needs no key
+    /// Second address for /healthz, /readyz and /metrics, without authentication
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub admin_addr: Option<SocketAddr>,
-    /// Go on accepting for so long after SIGTERM, while /readyz says no [default: 0]
+    /// Keep accepting for this time after SIGTERM, with /readyz at 503 [default: 0]
     #[arg(long, value_name = "SECONDS")]
     pub lame_duck: Option<u64>,
-    /// A name this server is reached by, such as tools.example.com; may be repeated
+    /// Additional allowed host name, such as tools.example.com; may be repeated
     #[arg(long, value_name = "HOST")]
     pub allowed_host: Vec<String>,
-    /// A web page's origin that may use it, such as https://app.example.com; may be repeated
+    /// Allowed origin of web pages, such as https://app.example.com; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub allowed_origin: Vec<String>,
 }
 
-/// Which tools a server lists.
+/// Tools that a server lists.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolsOffer {
-    /// The core tools of each pack
+    /// Core tools of each pack
     Core,
-    /// Everything
+    /// All tools
     All,
     /// Only `search-tools` and `describe-tool`
     Lazy,

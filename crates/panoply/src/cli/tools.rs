@@ -8,35 +8,35 @@ use panoply_contract::context::Lang;
 /// `panoply call`.
 #[derive(Debug, Args)]
 pub struct Call {
-    /// The tool's name or alias
+    /// Name or alias of the tool
     pub tool: String,
-    /// Its arguments as a JSON object, or `-` to read them from standard input
+    /// Arguments as a JSON object, or `-` to read them from standard input
     #[arg(value_name = "JSON")]
     pub input: Option<String>,
-    /// One argument; dots reach into objects, commas or repetition make lists
+    /// One argument; dots address nested objects, commas or repetition form lists
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub arguments: Vec<String>,
-    /// One argument whose value is the text of a file
+    /// One argument with the content of a file as its value
     #[arg(long = "arg-file", value_name = "NAME=PATH")]
     pub files: Vec<String>,
     /// Print the structured reply as JSON
     #[arg(long)]
     pub json: bool,
-    /// With --json: also what stands beside the reply, such as hints and audit
+    /// With --json: include `_meta`, such as hints and audit
     #[arg(long, requires = "json")]
     pub meta: bool,
-    /// Show what a tool that changes data would do, and do nothing
+    /// Show what a mutation would do, without doing it
     #[arg(long)]
     pub dry_run: bool,
-    /// Make a repeated change happen once
+    /// Idempotency key: a repeated call with the same key runs once
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
-    /// The language to answer in
+    /// Language of the reply
     #[arg(long, value_enum, default_value = "en")]
     pub lang: Language,
 }
 
-/// A language the tools speak.
+/// Language of replies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Language {
     /// English
@@ -57,7 +57,7 @@ impl From<Language> for Lang {
 /// `panoply tools`.
 #[derive(Debug, Args)]
 pub struct Tools {
-    /// Only the tools of this pack; may be repeated
+    /// Only tools of this pack; may be repeated
     #[arg(long = "pack", value_name = "PACK")]
     pub packs: Vec<String>,
     /// Print JSON
@@ -68,7 +68,7 @@ pub struct Tools {
 /// `panoply describe`.
 #[derive(Debug, Args)]
 pub struct Describe {
-    /// The tool's name or alias
+    /// Name or alias of the tool
     pub tool: String,
     /// Print JSON
     #[arg(long)]
@@ -78,10 +78,10 @@ pub struct Describe {
 /// `panoply docs`.
 #[derive(Debug, Args)]
 pub struct Docs {
-    /// Compare with the file instead of printing, and fail when they differ
+    /// Compare with the file instead of printing; fail if they differ
     #[arg(long)]
     pub check: bool,
-    /// The file to compare with
+    /// File to compare with
     #[arg(long, value_name = "FILE", default_value = "docs/tools.md", requires = "check")]
     pub file: PathBuf,
 }
@@ -89,7 +89,7 @@ pub struct Docs {
 /// `panoply contract`.
 #[derive(Debug, Subcommand)]
 pub enum Contract {
-    /// Call each tool with its own examples and check all lines of the contract
+    /// Call each tool with its examples and check all rules of the contract
     Check {
         /// Print JSON
         #[arg(long)]

@@ -7,22 +7,22 @@ use clap::{Args, Subcommand, ValueEnum};
 /// `panoply ttm`.
 #[derive(Debug, Subcommand)]
 pub enum Ttm {
-    /// Ask a question in Thai or English: an answer with numbered citations, or why there is none
+    /// Answer a question in Thai or English with numbered citations, or explain why not
     Ask(TtmAsk),
-    /// Look for herbs, formulations, papers and the rest, in Thai or English
+    /// Search herbs, formulations, papers and other entities, in Thai or English
     Search(TtmSearch),
-    /// Take papers in: PubMed XML or MEDLINE (.nbib), gzipped or not, with their abstracts
+    /// Import papers: PubMed XML or MEDLINE (.nbib), optionally gzipped
     ImportPapers(TtmImportPapers),
-    /// Measure search and answers on questions with judged answers
+    /// Evaluate search and answers on questions with relevance judgements
     Eval(TtmEval),
-    /// Show what PDFs and texts of yours would add to the graph, and add it
+    /// Import documents (PDF or text): print the plan, then apply it
     Ingest(TtmIngest),
-    /// List the jobs that take documents in, look at one, stop it or take it back
+    /// List ingest jobs; show, cancel or roll back one
     Jobs(TtmJobs),
-    /// Read a file on standard input, page by page, within limits; started by the program itself
+    /// Read a document on standard input within resource limits (internal)
     #[command(hide = true)]
     ReadDocument(TtmRead),
-    /// See that graph, search and safety answer as they should
+    /// Check graph, search and safety rules
     Doctor {
         /// Print JSON
         #[arg(long)]
@@ -33,19 +33,19 @@ pub enum Ttm {
 /// `panoply ttm search`.
 #[derive(Debug, Args)]
 pub struct TtmSearch {
-    /// The question; several words need no quotes
+    /// Query; several words need no quotes
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
-    /// The language of titles and snippets
+    /// Language of titles and snippets
     #[arg(long, value_enum, default_value_t = TtmLang::Auto)]
     pub lang: TtmLang,
-    /// How many hits at most, from 1 to 100
+    /// Maximum number of hits, from 1 to 100
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top_k: u8,
     /// Only hits of this kind
     #[arg(long, value_enum)]
     pub kind: Option<TtmKind>,
-    /// Print JSON, as the tool `hybrid_search` gives it
+    /// Print the JSON of the tool `hybrid_search`
     #[arg(long)]
     pub json: bool,
 }
@@ -53,54 +53,54 @@ pub struct TtmSearch {
 /// `panoply ttm ask`.
 #[derive(Debug, Args)]
 pub struct TtmAsk {
-    /// The question, in one argument or several
+    /// Question, in one argument or several
     #[arg(value_name = "QUESTION", required = true)]
     pub question: Vec<String>,
-    /// The language of the answer [default: that of the question]
+    /// Language of the answer [default: language of the question]
     #[arg(long, value_enum)]
     pub lang: Option<TtmLang>,
-    /// How many documents to read [default: 5]
+    /// Number of documents to retrieve [default: 5]
     #[arg(long, value_name = "N")]
     pub top_k: Option<u8>,
-    /// Print JSON, as the tool `rag_answer` gives it
+    /// Print the JSON of the tool `rag_answer`
     #[arg(long)]
     pub json: bool,
 }
 
-/// A language, or that of the question.
+/// A language, or the language of the question.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum TtmLang {
     /// Thai
     Th,
     /// English
     En,
-    /// That of the question
+    /// Language of the question
     Auto,
 }
 
-/// What can be found.
+/// Kind of entity.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum TtmKind {
-    /// A plant or other drug
+    /// Herb or other crude drug
     Herb,
-    /// A medicine of the National List
+    /// Formulation of the National List
     Formulation,
-    /// A substance in herbs
+    /// Chemical constituent
     Constituent,
-    /// A disease or symptom
+    /// Disease or symptom
     Indication,
-    /// Something to be careful about
+    /// Contraindication or caution
     Caution,
-    /// A paper
+    /// Paper
     Paper,
-    /// A piece of a text of your own
+    /// Chunk of an imported document
     Chunk,
 }
 
 /// `panoply ttm import-papers`.
 #[derive(Debug, Args)]
 pub struct TtmImportPapers {
-    /// Files as PubMed gives them out
+    /// Files exported by PubMed
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Print JSON
@@ -111,28 +111,28 @@ pub struct TtmImportPapers {
 /// `panoply ttm eval`.
 #[derive(Debug, Args)]
 pub struct TtmEval {
-    /// Which questions: smoke, curated or custom [default: curated, or custom with --file]
+    /// Question set: smoke, curated or custom [default: curated, or custom with --file]
     #[arg(long)]
     pub set: Option<String>,
-    /// Of curated: held, which tuned nothing, tune, or all [default: held]
+    /// Split of curated: held (held-out), tune, or all [default: held]
     #[arg(long)]
     pub split: Option<String>,
-    /// Questions of your own, one JSON object a line
+    /// Custom questions, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// What to measure, such as R@k,MRR,nDCG@k,factuality,citation_precision,withholding_recall
+    /// Metrics, such as R@k,MRR,nDCG@k,factuality,citation_precision,withholding_recall
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub metrics: Vec<String>,
-    /// How many hits are looked at [default: 10]
+    /// Rank cutoff k [default: 10]
     #[arg(long)]
     pub k: Option<u64>,
-    /// Chooses the questions of a sample [default: 0]
+    /// Random seed of the sample [default: 0]
     #[arg(long)]
     pub seed: Option<u64>,
-    /// At most so many questions
+    /// Maximum number of questions
     #[arg(long)]
     pub limit: Option<u64>,
-    /// Write the report there, as Markdown or, where it ends in .json, as JSON
+    /// Write the report to this file: JSON for the extension .json, else Markdown
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Print JSON
@@ -143,16 +143,16 @@ pub struct TtmEval {
 /// `panoply ttm ingest`.
 #[derive(Debug, Args)]
 pub struct TtmIngest {
-    /// PDFs, or texts in UTF-8 (.txt, .md)
+    /// PDF files, or UTF-8 text files (.txt, .md)
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Add the plan of this hash, which a run without --apply showed
+    /// Apply the plan with this hash, as printed by a run without --apply
     #[arg(long, value_name = "PLAN")]
     pub apply: Option<String>,
-    /// What pages are read with
+    /// Text extraction
     #[arg(long, value_enum, default_value_t = TtmOcr::Auto)]
     pub ocr: TtmOcr,
-    /// The language of the files
+    /// Language of the files
     #[arg(long, value_enum, default_value_t = TtmLang::Auto)]
     pub lang: TtmLang,
     /// Print JSON
@@ -160,12 +160,12 @@ pub struct TtmIngest {
     pub json: bool,
 }
 
-/// What pages are read with.
+/// Text extraction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum TtmOcr {
-    /// The text layer where it is text, else tesseract
+    /// Text layer if usable, else tesseract
     Auto,
-    /// The text layer only
+    /// Text layer only
     Textlayer,
     /// Tesseract only
     Tesseract,
@@ -174,15 +174,15 @@ pub enum TtmOcr {
 /// `panoply ttm jobs`.
 #[derive(Debug, Args)]
 pub struct TtmJobs {
-    /// One job, by its id
+    /// Job id
     pub id: Option<String>,
-    /// Stop it
+    /// Cancel the job
     #[arg(long, requires = "id", conflicts_with_all = ["roll_back", "log"])]
     pub cancel: bool,
-    /// Take away all that it added
+    /// Roll back the job: remove all facts that it added
     #[arg(long, alias = "rollback", requires = "id", conflicts_with = "log")]
     pub roll_back: bool,
-    /// Print its log
+    /// Print the log of the job
     #[arg(long, requires = "id")]
     pub log: bool,
     /// Print JSON
@@ -193,8 +193,8 @@ pub struct TtmJobs {
 /// `panoply ttm read-document`.
 #[derive(Debug, Args)]
 pub struct TtmRead {
-    /// How to read it, as JSON
+    /// Reader options as JSON
     pub options: String,
-    /// An empty folder to work in
+    /// Empty scratch folder
     pub scratch: PathBuf,
 }

@@ -1,5 +1,4 @@
-//! `panoply audit`: looks at the log of all calls, proves that nobody has changed it, and keeps it
-//! from growing without end.
+//! `panoply audit`: shows the audit log, verifies its hash chain, and applies retention.
 
 mod evidence;
 mod retention;
@@ -18,7 +17,6 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::out::Out;
 
-/// Runs it.
 pub(super) fn run(audit: &Audit, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?;
     match audit {
@@ -85,14 +83,14 @@ fn show(config: &Config, filter: AuditFilter, json: bool) -> Result<ExitCode, Fa
     Ok(ExitCode::SUCCESS)
 }
 
-/// The log, if there is one: looking must not create it.
+/// Path of the log, if it exists: reading must not create it.
 fn log_file(config: &Config) -> Option<PathBuf> {
     let file = Home::at(config.home.folder.as_ref()?).audit_log();
-    // A file that may not be looked at counts: opening it says what is wrong.
+    // An inaccessible file counts as existing: opening it reports the error.
     (!matches!(file.try_exists(), Ok(false))).then_some(file)
 }
 
-/// The log, for a command that needs one.
+/// Opens the log; fails if it does not exist.
 fn required_log(config: &Config) -> Result<PathBuf, Failure> {
     log_file(config).ok_or_else(|| {
         Failure::work("there is no audit log yet: no call was recorded here")
@@ -100,7 +98,7 @@ fn required_log(config: &Config) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Who called, by the name of the key where there is one.
+/// Name of the caller, or of its key.
 fn caller(entry: &AuditEntry) -> String {
     entry.provenance.credential.as_deref().unwrap_or(&entry.partition).to_owned()
 }

@@ -1,4 +1,4 @@
-//! `panoply backup` and `panoply restore`: a copy of the home while servers run, and back.
+//! `panoply backup` and `panoply restore`: online backup of the home.
 
 use std::process::ExitCode;
 
@@ -61,7 +61,7 @@ fn backup_failure(error: &BackupError) -> Failure {
     Failure::work(message).hint(hint)
 }
 
-/// Writes a row for what was done into the audit log of the home.
+/// Records the operation in the audit log of the home.
 fn record(home: &Home, tool: &str, manifest: &Manifest) -> Result<(), Failure> {
     let failed = |error: panoply_contract::error::ToolError| Failure::work(error.message);
     let about = json!({"made": manifest.made, "files": manifest.files});

@@ -1,4 +1,4 @@
-//! `panoply call`: one call of a tool, the same way an agent's call goes.
+//! `panoply call`: calls a tool through the same pipeline as an agent.
 
 use std::io::Read as _;
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::out::{BAD, FAINT, Out, notice};
 use crate::progress_bar::ProgressBar;
 
-/// Runs it. Status 1 when the tool says no, 2 when the command line makes no sense.
+/// Status 1 when the tool fails, 2 for an invalid command line.
 pub(super) fn run(call: &Call, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?;
     let _log = start_log(&config, LogReader::Person)?;
@@ -44,7 +44,7 @@ pub(super) fn run(call: &Call, session: &Session) -> Result<ExitCode, Failure> {
     show(&envelope, call.json, call.meta)
 }
 
-/// A call whose arguments another command has put together, shown as `panoply call` shows it.
+/// Calls a tool for another command and prints the reply as `panoply call` does.
 pub(super) fn run_with(
     session: &Session,
     tool: &str,
@@ -54,12 +54,12 @@ pub(super) fn run_with(
     show(&answer(session, tool, input)?, json, false)
 }
 
-/// The answer to a call whose arguments another command has put together.
+/// Calls a tool for another command.
 pub(super) fn answer(session: &Session, tool: &str, input: Value) -> Result<Envelope, Failure> {
     answer_with(&session.config()?, tool, input)
 }
 
-/// The same with settings that the command has changed.
+/// The same with modified settings.
 pub(super) fn answer_with(config: &Config, tool: &str, input: Value) -> Result<Envelope, Failure> {
     let _log = start_log(config, LogReader::Person)?;
     let app = App::open(config)?;
@@ -81,7 +81,7 @@ pub(super) fn answer_with(config: &Config, tool: &str, input: Value) -> Result<E
     Ok(envelope)
 }
 
-/// Prints an answer. Status 1 when the tool said no.
+/// Prints a reply. Status 1 when the tool failed.
 pub(super) fn show(envelope: &Envelope, json: bool, meta: bool) -> Result<ExitCode, Failure> {
     let mut out = Out::new();
     let answered =
@@ -90,7 +90,7 @@ pub(super) fn show(envelope: &Envelope, json: bool, meta: bool) -> Result<ExitCo
     Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The arguments that were given as JSON.
+/// Parses the arguments given as JSON.
 fn base(call: &Call) -> Result<Map<String, Value>, Failure> {
     let text = match call.input.as_deref() {
         None => return Ok(Map::new()),
@@ -137,16 +137,16 @@ fn context(call: &Call, kernel: &Kernel) -> CallContext {
     context
 }
 
-/// A person at a terminal sees how far a call is and stops it with Ctrl-C.
+/// Effectively no deadline: the user sees the progress and can press Ctrl-C.
 const CLI_DEADLINE: Duration = Duration::from_secs(24 * 3600);
 
-/// Shows a person how far a long call is.
+/// Progress of a long call as a bar.
 struct Progress(Mutex<ProgressBar>);
 
 impl ProgressSink for Progress {
     fn progress(&self, done: u64, total: Option<u64>, message: &str) {
         let mut bar = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without an end to it, there is no share to show.
+        // Without a total there is no percentage.
         bar.show_as(message, if total.is_some() { done } else { 0 }, total.unwrap_or(1));
     }
 }
@@ -157,8 +157,7 @@ impl Drop for Progress {
     }
 }
 
-/// For people: the text of an answer, or what is wrong and what to do. Says whether it is an
-/// answer.
+/// Prints text, or error and hint. Returns whether the call succeeded.
 fn print(envelope: &Envelope, out: &mut Out) -> Result<bool, Failure> {
     match envelope {
         Envelope::Result { text, attachments, is_error: false, .. } => {
@@ -192,12 +191,12 @@ fn attachment_line(attachment: &Attachment) -> String {
     }
 }
 
-/// Errors differ by pack; these members they have in common.
+/// Prints the members that the errors of all packs have in common.
 fn print_error(error: &Value, message: Option<&Value>) {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let message = text(message).unwrap_or_default();
     let problems = problem_lines(error);
-    // Behind the colon the message repeats the problems, which have lines of their own here.
+    // After the colon the message repeats the problems, which are printed separately.
     let headline = match message.split_once(": ") {
         Some((headline, _)) if !problems.is_empty() => headline,
         _ => &message,
@@ -211,7 +210,7 @@ fn print_error(error: &Value, message: Option<&Value>) {
     }
 }
 
-/// What the pipeline found wrong with single arguments.
+/// Formats the validation problems of the arguments.
 fn problem_lines(error: &Value) -> Vec<String> {
     let problems = error.pointer("/details/problems").or_else(|| error.get("problems"));
     let problems = problems.and_then(Value::as_array).into_iter().flatten();
@@ -233,7 +232,7 @@ fn problem_lines(error: &Value) -> Vec<String> {
     problems.filter_map(line).collect()
 }
 
-/// For programs: the structured reply, or the error in the pack's own shape.
+/// Prints the structured reply, or the error in the shape of the pack.
 fn print_json(envelope: &Envelope, with_meta: bool, out: &mut Out) -> Result<bool, Failure> {
     let (body, meta, answered) = match envelope {
         Envelope::Result { structured, meta, is_error: false, text, .. } => {

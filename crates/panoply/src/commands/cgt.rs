@@ -1,7 +1,7 @@
 //! `panoply cgt`: UK Capital Gains Tax on the command line.
 //!
-//! Each command is a call of a tool, the same way an agent's call goes. Only the documents are
-//! made beside them: they are files, and agents have no use for them.
+//! Each command calls a tool through the pipeline. Only PDF and HTML reports are generated
+//! directly: they are files, which agents cannot use.
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
@@ -19,7 +19,7 @@ use crate::cli::{Cgt, CgtExplain, CgtFx, CgtImport, CgtOptions, CgtReport, CgtRo
 use crate::failure::Failure;
 use crate::out::{FAINT, Out, notice};
 
-/// Runs it. Status 1 when a tool says no, 2 when the command line makes no sense.
+/// Status 1 when a tool fails, 2 for an invalid command line.
 pub(super) fn run(command: &Cgt, session: &Session) -> Result<ExitCode, Failure> {
     match command {
         Cgt::Parse(parse) => {
@@ -91,7 +91,7 @@ fn run_explain(explain: &CgtExplain, session: &Session) -> Result<ExitCode, Fail
     call::run_with(session, "explain_matching", Value::Object(input), explain.json)
 }
 
-/// The lines go to standard output or into a file, what needs a look to standard error.
+/// Transactions go to standard output or to a file, warnings to standard error.
 fn run_import(import: &CgtImport, session: &Session) -> Result<ExitCode, Failure> {
     let mut files = Vec::new();
     for path in &import.files {
@@ -205,7 +205,7 @@ impl From<CgtRounding> for Rounding {
     }
 }
 
-/// The texts of several files as one; `-` is standard input.
+/// Joins the text of several files; `-` is standard input.
 fn joined(paths: &[PathBuf]) -> Result<String, Failure> {
     let texts: Result<Vec<String>, Failure> = paths.iter().map(|path| text_of(path)).collect();
     Ok(texts?.join("\n"))
@@ -223,7 +223,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", path.display())))
 }
 
-/// Writes a file that is not there yet: nobody's report is overwritten.
+/// Creates a file; never overwrites one.
 fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let tell = |error: std::io::Error| {
         let failure = Failure::work(format!("cannot write `{}`: {error}", path.display()));

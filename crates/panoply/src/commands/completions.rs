@@ -1,4 +1,4 @@
-//! `panoply completions`: what a shell needs to complete commands and flags.
+//! `panoply completions`: shell completions.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,6 @@ use crate::cli::{Cli, Completions};
 use crate::failure::Failure;
 use crate::out::Out;
 
-/// Runs it.
 pub(super) fn run(completions: &Completions) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(completions.shell, &mut Cli::command(), "panoply", &mut script);

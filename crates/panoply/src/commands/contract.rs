@@ -1,4 +1,4 @@
-//! `panoply contract check`: every tool against every line of the contract's checklist.
+//! `panoply contract check`: checks every tool against the contract.
 
 use std::process::ExitCode;
 
@@ -11,12 +11,11 @@ use crate::cli::Contract;
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out};
 
-/// Runs it.
 pub(super) fn run(contract: &Contract, session: &Session) -> Result<ExitCode, Failure> {
     let Contract::Check { json } = contract;
     let config = session.config()?;
     let _log = start_log(&config, LogReader::Person)?;
-    // In memory: trying every example must not fill the log of real calls.
+    // In memory: the checks must not write to the audit log.
     let app = App::in_memory(&config)?;
     let matrix = block_on(compliance::check(&app.kernel))?;
     let mut out = Out::new();

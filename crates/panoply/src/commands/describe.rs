@@ -18,7 +18,6 @@ use crate::cli::Describe;
 use crate::failure::Failure;
 use crate::out::{BOLD, FAINT, Out};
 
-/// Runs it.
 pub(super) fn run(describe: &Describe, session: &Session) -> Result<ExitCode, Failure> {
     let app = App::in_memory(&session.config()?)?;
     let entry = find(&app.kernel, &describe.tool)?;
@@ -32,7 +31,7 @@ pub(super) fn run(describe: &Describe, session: &Session) -> Result<ExitCode, Fa
     Ok(ExitCode::SUCCESS)
 }
 
-/// The tool of this name or alias, or the nearest one's name.
+/// Finds a tool by name or alias; the error suggests a similar name.
 pub(super) fn find<'a>(kernel: &'a Kernel, name: &str) -> Result<&'a ToolEntry, Failure> {
     kernel.registry().get(name).ok_or_else(|| {
         let near = kernel.registry().suggest_similar(name, &Caller::local_owner());
@@ -40,7 +39,7 @@ pub(super) fn find<'a>(kernel: &'a Kernel, name: &str) -> Result<&'a ToolEntry, 
     })
 }
 
-/// What `describe-tool` tells an agent.
+/// The reply of `describe-tool`.
 fn as_agents_see_it(kernel: &Kernel, name: &str) -> Result<Value, Failure> {
     let trace = TraceId::new(uuid::Uuid::new_v4());
     let context = CallContext::local(std::sync::Arc::clone(kernel.clock()), trace);
@@ -90,7 +89,7 @@ fn print(entry: &ToolEntry, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a tool declares about itself, in one line.
+/// Category and flags of a tool in one line.
 pub(super) fn facts(entry: &ToolEntry) -> String {
     let spec = entry.spec;
     let mut facts = vec![
@@ -116,7 +115,7 @@ pub(super) fn facts(entry: &ToolEntry) -> String {
     facts.join(" · ")
 }
 
-/// What kind of value an argument is.
+/// Type of an argument.
 pub(super) fn nature(parameter: &Parameter) -> String {
     let default = parameter.default.as_ref().map(|default| format!(", default {default}"));
     let required = if parameter.required { ", required" } else { "" };

@@ -1,4 +1,4 @@
-//! `panoply docs`: `docs/tools.md`, made from what the tools declare about themselves.
+//! `panoply docs`: generates `docs/tools.md` from the tool declarations.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use crate::env_vars::Environment;
 use crate::failure::Failure;
 use crate::out::{Out, notice};
 
-/// Runs it. The document is of the program, so neither settings nor environment change it.
+/// The document depends only on the program, not on settings or environment.
 pub(super) fn run(docs: &Docs) -> Result<ExitCode, Failure> {
     let config = Config::load(&Environment::default(), None)?;
     let document = document(App::in_memory(&config)?.kernel.registry());
@@ -117,7 +117,7 @@ fn push(text: &mut String, what: std::fmt::Arguments<'_>) {
     let _ = text.write_fmt(what);
 }
 
-/// Text for a cell of a Markdown table.
+/// Escapes text for a cell of a Markdown table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

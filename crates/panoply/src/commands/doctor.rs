@@ -1,8 +1,7 @@
-//! `panoply doctor`: what is installed, where data are kept, and what is missing.
+//! `panoply doctor`: checks installation, home, stores and optional programs.
 //!
-//! It only looks: nothing is changed or repaired, and the one file it makes, to see whether the
-//! home can be written, is gone at once. Each finding that is not well says
-//! what to do about it.
+//! It changes and repairs nothing; the one file that it creates, to test whether the home is
+//! writable, is removed at once. Each finding with a problem has a hint.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,7 +22,7 @@ use crate::config::{Config, FILE};
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN};
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Debug, Serialize)]
 struct Finding {
     about: String,
@@ -36,15 +35,15 @@ struct Finding {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum State {
-    /// As it should be.
+    /// No problem.
     Well,
-    /// Works, with something to know.
+    /// Works, with a remark.
     Note,
-    /// Does not work.
+    /// Failed.
     Ill,
 }
 
-/// Runs it. Status 1 when something does not work.
+/// Status 1 when a check failed.
 pub(super) fn run(doctor: &Doctor, session: &Session) -> Result<ExitCode, Failure> {
     let depth = if doctor.deep { CheckDepth::Deep } else { CheckDepth::Quick };
     let findings = examine(session, depth);
@@ -170,12 +169,12 @@ fn home(folder: &Path) -> Finding {
 
 const NO_HOME: &str = "give this user a folder of its own, and name it with PANOPLY_HOME or --home";
 
-/// Whether a file can be made there. Asking for permissions would not see a read-only disk, and
-/// the superuser has them all.
+/// Whether a file can be created. A permission check would not detect a read-only disk, and root
+/// passes every permission check.
 fn is_writable(folder: &Path) -> bool {
     let trial = folder.join(format!(".doctor-{}", uuid::Uuid::new_v4().simple()));
     let made = std::fs::File::create_new(&trial).is_ok();
-    // It may not be there; then there is nothing to take away.
+    // The file may not exist.
     let _ = std::fs::remove_file(&trial);
     made
 }
@@ -231,7 +230,7 @@ fn pack_findings(config: Option<&Config>) -> Vec<Finding> {
     findings
 }
 
-/// What `ingest_run` of the ttm pack reads pictures of pages with.
+/// Programs that `ingest_run` of the ttm pack needs for OCR.
 fn ocr(session: &Session) -> Finding {
     let path = session.environment.search_path();
     let missing = panoply_ttm::ingest::reader::missing_programs(path.as_deref());
@@ -250,7 +249,7 @@ fn ocr(session: &Session) -> Finding {
     )
 }
 
-/// Every file of the home that is there.
+/// Checks every existing file of the home.
 fn files(home: &Home, depth: CheckDepth) -> Vec<Finding> {
     let kernel = home.kernel_files().into_iter().filter(|(_, file)| file.exists());
     let kernel = kernel.map(|(what, file)| (what.to_owned(), file));
@@ -281,7 +280,7 @@ fn one_file(what: String, file: &Path, depth: CheckDepth) -> Finding {
 const RESTORE: &str =
     "stop the server, keep a copy of the file, and restore it with `panoply restore BACKUP`";
 
-/// The figures that a sync of the rmf pack left.
+/// Checks the synced dataset of the rmf pack.
 fn figures(what: String, file: &Path) -> Finding {
     let shown = file.display();
     let store = panoply_rmf::store::FundStore::at(Some(file.to_owned()));
@@ -296,7 +295,7 @@ fn figures(what: String, file: &Path) -> Finding {
     }
 }
 
-/// Rows of the audit chain that are walked without `--deep`.
+/// Rows of the audit chain to verify without `--deep`.
 const TAIL: u32 = 10_000;
 
 fn audit_chain(home: &Home, depth: CheckDepth) -> Finding {
@@ -325,7 +324,7 @@ fn audit_chain(home: &Home, depth: CheckDepth) -> Finding {
     }
 }
 
-/// How much of a log there is.
+/// Size of a log.
 fn extent(found: &audit_log::Verification) -> String {
     match found.segments.len() {
         0 => format!("{} rows", found.rows),
@@ -333,7 +332,7 @@ fn extent(found: &audit_log::Verification) -> String {
     }
 }
 
-/// What became of the last checkpoint, where checkpoints are made.
+/// State of the last checkpoint, if checkpoints are configured.
 fn checkpoints(home: &Home, config: &Config) -> Option<Finding> {
     config.audit.checkpoint_to.as_ref()?;
     let about = "audit checkpoints";

@@ -1,4 +1,4 @@
-//! `panoply http`: serves clients over HTTP and tells how to connect one.
+//! `panoply http`: serves clients over HTTP and prints how to connect one.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,7 +31,6 @@ use crate::issuer::JwksUrl;
 use crate::out::{BOLD, FAINT, WARN, notice};
 use crate::packs;
 
-/// Runs it.
 pub(super) fn run(http: Http, session: &Session) -> Result<ExitCode, Failure> {
     let mut config = session.config()?.with_flags(&http.serving);
     config.listen = http.listen.unwrap_or(config.listen);
@@ -73,7 +72,7 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// As many connections as the system lets us have; the usual soft limit is 1,024.
+/// Raises the soft limit of open files, usually 1,024, to the hard limit.
 fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
@@ -83,14 +82,14 @@ fn raise_descriptor_limit() {
     }
 }
 
-/// Who may come in: everybody on this machine until the first key is made, then who has a key or
-/// a token. A key that was revoked, has expired or was deleted with its file still keeps the admission
-/// unavailable: a server that asked for keys must not open to everybody because the last one is gone.
+/// Admission of `panoply http`: open on loopback until the first key is created, then only keys and
+/// tokens. It stays closed when the last key is revoked, expired or deleted: a server that required
+/// keys must not become open again.
 struct HttpAdmission {
     keys: Arc<StoredKeys>,
     usable_keys: usize,
     credentials: Credentials,
-    /// Set once, and never taken back while the process runs.
+    /// Latched: never reset while the process runs.
     closed: AtomicBool,
 }
 
@@ -100,7 +99,7 @@ impl HttpAdmission {
         let keys = Arc::new(StoredKeys::new(config));
         let records = keys.list().map_err(|error| Failure::work(error.chain()))?;
         if !records.is_empty() && !keys.are_required() {
-            // Made by a version that left no note.
+            // Keys of an older version without the marker.
             keys::require_keys(config)?;
         }
         let now = clock.now();
@@ -118,7 +117,7 @@ impl HttpAdmission {
         })
     }
 
-    /// Whether nobody can come in until a key is made.
+    /// Whether no request can be admitted until a key is created.
     fn is_locked_out(&self) -> bool {
         !self.is_open() && self.usable_keys == 0 && self.credentials.tokens.is_none()
     }
@@ -205,7 +204,7 @@ fn limits(chosen: &Limits) -> HttpLimits {
     }
 }
 
-/// Where engines hand in runs, when the pack is served.
+/// Write access to runs, if the backtest pack is served.
 fn run_writer(
     config: &Config,
     app: &App,
@@ -218,7 +217,7 @@ fn run_writer(
     let folder = config.home.folder.as_ref();
     let catalog = folder.map(|folder| Home::at(folder).packs().join("backtest.db"));
     let opened = catalog.map(|catalog| packs::backtest_store(&catalog));
-    // The pack says what is wrong with the runs; engines hear it too.
+    // The pack reports the error in detail; writers get this text.
     let unavailable = matches!(opened, Some(Err(_)))
         .then_some("the runs of this server cannot be opened; see `/readyz`");
     let store: Arc<dyn panoply_backtest::store::Store> = match opened {
@@ -252,7 +251,7 @@ fn refused(error: HttpError) -> Failure {
     }
 }
 
-/// What the person who started the server needs to know.
+/// Startup message with URLs and client configuration.
 fn startup_message(server: &HttpServer, app: &App, key_needed: bool) -> String {
     let (kernel, address) = (&app.kernel, server.address());
     let url = format!("http://{address}/mcp");

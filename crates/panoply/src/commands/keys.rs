@@ -1,4 +1,4 @@
-//! `panoply keys`: API keys for HTTP. Only a hash is kept, so a key is shown once.
+//! `panoply keys`: API keys for HTTP. Only a hash is stored, so a key is shown once.
 
 use std::fs;
 use std::process::ExitCode;
@@ -19,7 +19,6 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::out::{BOLD, FAINT, Out, notice};
 
-/// Runs it.
 pub(super) fn run(keys: &Keys, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?;
     let now = SystemClock::new().now();
@@ -33,7 +32,7 @@ pub(super) fn run(keys: &Keys, session: &Session) -> Result<ExitCode, Failure> {
                     .map(|days| now + std::time::Duration::from_secs(u64::from(days) * 86_400)),
             };
             let store = open(&config)?;
-            // Before the key: a server that runs open closes no later than the key exists.
+            // Set before the key is created, so that a running server requires keys from then on.
             require_keys(&config)?;
             create(store.as_ref(), new, now, *json)
         }
@@ -52,7 +51,7 @@ fn create(store: &ApiKeys, new: NewKey, now: Timestamp, json: bool) -> Result<Ex
         }
         out.json(&record)?;
     } else {
-        // The key alone goes to standard output, so that a script can take it.
+        // Only the key goes to standard output, for scripts.
         notice(format_args!(
             "Key {BOLD}{}{BOLD:#} ({}) for `{}`. It is shown this once; send it as `Authorization: Bearer KEY`.",
             created.record.id,
@@ -107,10 +106,10 @@ fn revoke(store: Option<&ApiKeys>, id: &str, now: Timestamp) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// The store of keys, if one was ever made: looking must not create it.
+/// Opens the key store if it exists: reading must not create it.
 pub(super) fn open_if_there(config: &Config) -> Result<Option<Arc<ApiKeys>>, Failure> {
     let there = config.home.folder.as_ref().map(|folder| Home::at(folder).keys());
-    // `exists` is false for a file that may not be looked at; then opening says what is wrong.
+    // `exists` is false for an inaccessible file; opening it reports the error.
     let missing = there.as_ref().is_none_or(|file| matches!(file.try_exists(), Ok(false)));
     if missing { Ok(None) } else { open(config).map(Some) }
 }
@@ -124,7 +123,7 @@ fn open(config: &Config) -> Result<Arc<ApiKeys>, Failure> {
     ApiKeys::open(&home.keys()).map(Arc::new).map_err(failed)
 }
 
-/// Notes that a key was made, so that servers ask for one from now on.
+/// Records that keys are required from now on.
 pub(super) fn require_keys(config: &Config) -> Result<(), Failure> {
     let Some(folder) = &config.home.folder else { return Ok(()) };
     let marker = Home::at(folder).keys_required();
@@ -135,7 +134,7 @@ pub(super) fn require_keys(config: &Config) -> Result<(), Failure> {
     })
 }
 
-/// The keys as the server asks for them. They may be made while it runs.
+/// Key store of the server. Keys may be created while it runs.
 pub(super) struct StoredKeys {
     home: Option<Home>,
     store: OnceLock<Arc<ApiKeys>>,
@@ -146,13 +145,12 @@ impl StoredKeys {
         Self { home: config.home.folder.as_ref().map(Home::at), store: OnceLock::new() }
     }
 
-    /// Whether a key was ever made here. If the home cannot be looked at, there may be one.
+    /// Whether a key was ever created. An inaccessible home counts as yes.
     pub(super) fn are_required(&self) -> bool {
         let Some(home) = &self.home else { return false };
         !matches!(home.keys_required().try_exists(), Ok(false))
     }
 
-    /// The store, if there is one.
     fn store(&self) -> Result<Option<&Arc<ApiKeys>>, StoreError> {
         if let Some(store) = self.store.get() {
             return Ok(Some(store));
@@ -165,7 +163,6 @@ impl StoredKeys {
         Ok(Some(self.store.get_or_init(|| opened)))
     }
 
-    /// All keys there are.
     pub(super) fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
         self.store()?.map_or_else(|| Ok(Vec::new()), |store| store.list())
     }
@@ -206,7 +203,7 @@ impl From<KeyProfile> for Profile {
 }
 
 fn as_json(record: &KeyRecord, now: Timestamp) -> Value {
-    let time = |moment: Option<Timestamp>| moment.map(|moment| moment.to_string());
+    let time = |timestamp: Option<Timestamp>| timestamp.map(|timestamp| timestamp.to_string());
     json!({
         "id": record.id,
         "name": record.label,
@@ -220,7 +217,7 @@ fn as_json(record: &KeyRecord, now: Timestamp) -> Value {
 }
 
 fn state(record: &KeyRecord, now: Timestamp) -> String {
-    let day = |moment: Timestamp| moment.strftime("%Y-%m-%d").to_string();
+    let day = |timestamp: Timestamp| timestamp.strftime("%Y-%m-%d").to_string();
     match (record.revoked, record.expires) {
         (Some(revoked), _) => format!("revoked {}", day(revoked)),
         (None, Some(expires)) if expires <= now => format!("expired {}", day(expires)),

@@ -1,7 +1,7 @@
-//! What each command does, one file a command.
+//! Implementation of the commands, one file per command.
 //!
-//! A pack that brings commands of its own (`panoply cgt report …`) gets a file here and a variant
-//! in [`Command`], with its own `Subcommand` enum beside the others in `cli.rs`.
+//! A pack with its own commands (`panoply cgt report …`) has a file here, a variant in [`Command`]
+//! and a file in `cli/`.
 
 mod audit;
 mod backtest;
@@ -36,17 +36,15 @@ use crate::config::{Config, Home, LogFormat};
 use crate::env_vars::Environment;
 use crate::failure::Failure;
 
-/// What every command starts from.
+/// Input of every command.
 #[derive(Clone, Debug, Default)]
-pub struct Session {
-    /// The environment.
-    pub environment: Environment,
-    /// The flag `--home`.
-    pub home: Option<PathBuf>,
+pub(crate) struct Session {
+    pub(crate) environment: Environment,
+    /// Value of `--home`.
+    pub(crate) home: Option<PathBuf>,
 }
 
-/// Runs a command.
-pub fn run(command: Command, session: &Session) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: Command, session: &Session) -> Result<ExitCode, Failure> {
     match command {
         Command::Stdio(stdio) => stdio::run(&stdio, session),
         Command::Http(http) => http::run(http, session),
@@ -71,12 +69,11 @@ pub fn run(command: Command, session: &Session) -> Result<ExitCode, Failure> {
 }
 
 impl Session {
-    /// The settings of file and environment.
     fn config(&self) -> Result<Config, Failure> {
         Config::load(&self.environment, self.home.as_deref())
     }
 
-    /// The home, even when the settings in it cannot be read.
+    /// The home, independent of the validity of its settings.
     fn home(&self) -> Home {
         Home::find(&self.environment, self.home.as_deref())
     }
@@ -87,20 +84,20 @@ impl Session {
     }
 }
 
-/// Who reads the log of a command.
+/// Reader of the log of a command.
 #[derive(Clone, Copy)]
 enum LogReader {
-    /// Machines: a server logs every call as JSON.
+    /// A server logs every call as JSON.
     Operator,
-    /// A person at a terminal: only what is wrong.
+    /// A user at a terminal: only warnings and errors.
     Person,
 }
 
-/// Starts the log. What is waiting in it is written when the guard is dropped.
+/// Starts the log. Dropping the guard flushes it.
 fn start_log(config: &Config, reader: LogReader) -> Result<LogGuard, Failure> {
     let (filter, format) = match reader {
         LogReader::Operator => ("info", LogFormat::Json),
-        // The command itself tells how a call ended.
+        // The command itself prints the outcome of a call.
         LogReader::Person => ("warn,panoply::call=off", LogFormat::Text),
     };
     let settings = LogSettings {
@@ -116,21 +113,21 @@ fn start_log(config: &Config, reader: LogReader) -> Result<LogGuard, Failure> {
     })
 }
 
-/// Runs async work to its end.
+/// Runs a future to completion.
 fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map(|runtime| {
             let output = runtime.block_on(work);
-            // Threads that cannot end are not waited for.
+            // Does not wait for blocked threads.
             runtime.shutdown_background();
             output
         })
         .map_err(no_runtime)
 }
 
-/// Runs a server, which hears the signals that end it.
+/// Runs a server with its signal handlers.
 fn serve<F: Future>(server: impl FnOnce(Signals) -> F) -> Result<F::Output, Failure> {
     panoply_mcp::lifecycle::run(server).map_err(no_runtime)
 }

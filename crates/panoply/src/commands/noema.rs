@@ -1,4 +1,4 @@
-//! `panoply noema`: replays histories of reviews, and takes collections in and out.
+//! `panoply noema`: replays review histories, imports and exports collections.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,6 @@ use crate::failure::Failure;
 use crate::out::Out;
 use crate::progress_bar::ProgressBar;
 
-/// Runs it.
 pub(super) fn run(noema: &Noema, session: &Session) -> Result<ExitCode, Failure> {
     match noema {
         Noema::Replay(arguments) => play(arguments)?,
@@ -63,7 +62,7 @@ fn print(replayed: &Replayed, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Imports through the same tools as an agent: with an audit row, and with one action to undo.
+/// Imports through the tools: with an audit row, and undoable as one action.
 fn import(arguments: &NoemaImport, session: &Session) -> Result<ExitCode, Failure> {
     let file = arguments.file.canonicalize().map_err(|error| {
         Failure::work(format!("`{}` cannot be read: {error}", arguments.file.display()))
@@ -133,7 +132,7 @@ fn export(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {
     out.finish()
 }
 
-/// By the end of the name; what is not a text is a package.
+/// Text format by file extension; `None` for a package.
 fn text_format(file: &Path) -> Option<TextFormat> {
     match file.extension()?.to_str()?.to_lowercase().as_str() {
         "csv" => Some(TextFormat::Csv),

@@ -1,6 +1,5 @@
-//! Runs a command that changes data as an operation of the kernel: with the permission of the
-//! local owner, refused on a read-only server, and with a row in the audit log that a crash leaves
-//! too.
+//! Runs a mutating command as a kernel operation: with the permissions of the local owner, refused
+//! in read-only mode, and with an audit row that survives a crash.
 
 use panoply_contract::context::CallContext;
 use panoply_contract::error::ToolError;
@@ -12,7 +11,7 @@ use super::{LogReader, Session, start_log};
 use crate::app::App;
 use crate::failure::Failure;
 
-/// Does `work` as the operation `spec`. It gives what it did, for the audit log and for the caller.
+/// Runs `work` as the operation `spec`. Its output goes to the audit log and to the caller.
 pub(super) fn run<T>(
     session: &Session,
     spec: &OperationSpec,

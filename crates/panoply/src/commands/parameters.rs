@@ -1,4 +1,4 @@
-//! A tool's arguments as rows, from its input schema: for `describe` and for the documentation.
+//! Tool arguments as table rows, from the input schema, for `describe` and `docs`.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Parameter {
     pub(super) name: String,
-    /// Its type in a few words, with the choices or limits it has.
+    /// Type with choices or limits.
     pub(super) kind: String,
     pub(super) required: bool,
     pub(super) default: Option<String>,

@@ -1,4 +1,4 @@
-//! `panoply rmf`: packs the figures that ship, brings newer ones, draws a fund's NAV.
+//! `panoply rmf`: packs the bundled dataset, syncs a newer one, draws a fund's NAV.
 
 use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -23,7 +23,6 @@ use crate::out::Out;
 use crate::picture;
 use crate::progress_bar::ProgressBar;
 
-/// Runs it.
 pub(super) fn run(rmf: &Rmf, session: &Session) -> Result<ExitCode, Failure> {
     match rmf {
         Rmf::PackData(pack_data) => pack(pack_data)?,
@@ -51,7 +50,7 @@ fn pack(arguments: &RmfPackData) -> Result<(), Failure> {
 const SYNC: OperationSpec =
     OperationSpec { name: "rmf/sync", pack: "rmf", permissions: &["funds:import"], data: &["rmf"] };
 
-/// Fetches newer figures and swaps them in; says what changed.
+/// Syncs the dataset and prints the changes.
 fn sync_figures(arguments: &RmfSync, session: &Session) -> Result<Value, Failure> {
     let key = session.environment.secret(&arguments.key_env).ok_or_else(|| {
         Failure::usage(format!("the variable `{}` is not set", arguments.key_env))
@@ -73,8 +72,8 @@ fn sync_figures(arguments: &RmfSync, session: &Session) -> Result<Value, Failure
     let synced = sync::sync(&order, &mut http, &LivePace(app::clock()), &mut journal, &mut bar);
     bar.0.clear();
     let synced = synced.map_err(|error| Failure::work(error.to_string()))?;
-    replace_dataset(&place, &synced.dataset).map_err(|error| unwritten(&place, &error))?;
-    // The figures are in place; a journal that stays is thrown away by the next sync.
+    swap_in(&place, &synced.dataset).map_err(|error| unwritten(&place, &error))?;
+    // The dataset is in place; the next sync discards a remaining journal.
     let _ = journal.clear();
     let mut out = Out::new();
     out.line(format_args!(
@@ -132,9 +131,9 @@ fn is_png(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"))
 }
 
-/// The file with newer figures, in the folder for what packs keep.
+/// File of the synced dataset, in the packs' folder.
 const FIGURES: &str = "rmf.tsv";
-/// What an interrupted sync has fetched.
+/// Journal of an interrupted sync.
 const JOURNAL: &str = "rmf-sync";
 
 fn folder(session: &Session) -> Result<PathBuf, Failure> {
@@ -155,7 +154,7 @@ fn unwritten(file: &Path, error: &io::Error) -> Failure {
     Failure::work(format!("cannot write {}: {error}", file.display()))
 }
 
-/// A date on the command line.
+/// Parses a date argument.
 pub(crate) fn date(text: &str) -> Result<Date, String> {
     text.parse().map_err(|_| "expected a date such as 2025-11-01".to_owned())
 }

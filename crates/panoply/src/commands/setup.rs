@@ -1,7 +1,7 @@
 //! `panoply setup`: prints or writes a client's configuration.
 //!
-//! The file belongs to the user. Only our own entry is touched, a copy is kept first, and a file
-//! that we cannot read rightly is not written at all.
+//! The file belongs to the user. Only the entry of this program is changed, after a backup, and a
+//! file that cannot be parsed is not written.
 
 pub(super) mod clients;
 mod json_text;
@@ -22,7 +22,6 @@ use crate::failure::Failure;
 use crate::out::{BOLD, FAINT, Out};
 use crate::packs;
 
-/// Runs it.
 pub(super) fn run(setup: &Setup, session: &Session) -> Result<ExitCode, Failure> {
     packs::check_names(&setup.packs)?;
     let Some(client) = ClientFile::of(setup.client, &session.environment) else {
@@ -49,7 +48,7 @@ pub(super) fn run(setup: &Setup, session: &Session) -> Result<ExitCode, Failure>
     }
 }
 
-/// The entry a client's file has under this name; `None` when there is no file or no entry.
+/// Returns the existing entry; `None` without a file or entry.
 pub(super) fn existing_entry(client: &ClientFile, name: &str) -> Result<Option<Value>, Failure> {
     let Some(path) = &client.path else { return Ok(None) };
     let Some(text) = text_of(path)? else { return Ok(None) };
@@ -81,7 +80,7 @@ fn print(client: &ClientFile, setup: &Setup, server: &LocalServer) -> Result<Exi
             .as_ref()
             .map(|home| format!(" --env {}={}", crate::env_vars::HOME.name, quoted(home)));
         out.line(format_args!("\n{BOLD}Claude Code{BOLD:#}: run this.\n"))?;
-        // `--env` takes as many words as follow, so another option must stand behind it.
+        // `--env` takes all following words, so another option must follow it.
         out.line(format_args!(
             "claude mcp add{} --scope user {} -- {}",
             home.unwrap_or_default(),
@@ -139,7 +138,7 @@ fn remove(client: &ClientFile, name: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// ChatGPT runs elsewhere and has no file: it takes a URL that it can reach.
+/// ChatGPT is a remote service without a file: it needs a reachable URL.
 fn chatgpt(setup: &Setup) -> Result<ExitCode, Failure> {
     if setup.write || setup.remove {
         return Err(Failure::usage("ChatGPT has no file to write")
@@ -205,30 +204,30 @@ fn refused_file(path: &Path, refused: Refused) -> Failure {
         .hint("mend the file, or run without --write and copy what is printed into it")
 }
 
-/// Keeps a copy, writes the new text beside the file and puts it in its place in one step.
+/// Backs up the file and replaces it atomically by a rename.
 fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<Option<PathBuf>, Failure> {
     let failed = |what: &str, path: &Path, error: std::io::Error| {
         Failure::work(format!("cannot {what} `{}`: {error}", path.display()))
     };
-    // Through a link, so that a file kept among dotfiles stays where it is.
+    // Follows links, so that a file in a dotfiles repository stays there.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if let Some(folder) = real.parent() {
         std::fs::create_dir_all(folder).map_err(|error| failed("make", folder, error))?;
     }
-    let moment = SystemClock::new().now().strftime("%Y%m%dT%H%M%S%.3fZ").to_string();
+    let timestamp = SystemClock::new().now().strftime("%Y%m%dT%H%M%S%.3fZ").to_string();
     let beside = |suffix: &str| {
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
         real.with_file_name(format!("{name}.{suffix}"))
     };
     let backup = match old {
         Some(_) => {
-            let backup = beside(&format!("backup-{moment}"));
+            let backup = beside(&format!("backup-{timestamp}"));
             std::fs::copy(&real, &backup).map_err(|error| failed("write", &backup, error))?;
             Some(backup)
         }
         None => None,
     };
-    let fresh = beside(&format!("new-{moment}"));
+    let fresh = beside(&format!("new-{timestamp}"));
     std::fs::write(&fresh, new).map_err(|error| failed("write", &fresh, error))?;
     if let Ok(about) = std::fs::metadata(&real) {
         std::fs::set_permissions(&fresh, about.permissions())
@@ -238,7 +237,7 @@ fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<Option<PathBuf>,
     Ok(backup)
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,\\".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! `panoply stdio`: serves the client that started us. Standard output is the protocol's alone.
+//! `panoply stdio`: serves the client that started the program. Standard output carries only MCP.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -16,13 +16,12 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::out::notice;
 
-/// Runs it.
 pub(super) fn run(stdio: &Stdio, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?.with_flags(&stdio.serving);
     serve("panoply", &config, stdio.profile.into())
 }
 
-/// Serves one pack alone, as `cgt-mcp` does.
+/// Serves one pack, for `cgt-mcp`.
 pub(crate) fn serve_one(
     name: &'static str,
     pack: &str,

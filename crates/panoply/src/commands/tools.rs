@@ -14,18 +14,17 @@ use crate::cli::Tools;
 use crate::failure::Failure;
 use crate::out::{FAINT, Out};
 
-/// Runs it.
 pub(super) fn run(tools: &Tools, session: &Session) -> Result<ExitCode, Failure> {
     let mut config = session.config()?;
     let chosen = !tools.packs.is_empty();
     if chosen {
-        // The kernel's own pack is in every server, so it cannot be asked for; here it can.
+        // The kernel pack is in every server and cannot be selected there; here it can.
         let named = tools.packs.iter().filter(|pack| *pack != kernel_tools::PACK);
         config.packs = named.cloned().collect();
     }
     let app = App::in_memory(&config)?;
     let registry = app.kernel.registry();
-    // Asked for a pack, its own tools are meant, not those that every server has.
+    // `--pack` lists only the tools of that pack, not those of the kernel.
     let wanted = |pack: &str| !chosen || tools.packs.iter().any(|name| name == pack);
     let entries: Vec<&ToolEntry> =
         registry.get_all().iter().filter(|entry| wanted(entry.pack)).collect();

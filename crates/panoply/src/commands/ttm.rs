@@ -1,4 +1,4 @@
-//! `panoply ttm`: takes papers and documents in, and sees that the pack answers as it should.
+//! `panoply ttm`: imports papers and documents, and checks the pack.
 
 mod eval;
 mod ingest;
@@ -24,7 +24,7 @@ use crate::cli::{Ttm, TtmAsk, TtmSearch};
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out};
 
-/// Runs it. Status 1 when something does not answer as it should.
+/// Status 1 when a check fails.
 pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure> {
     match command {
         Ttm::Ask(arguments) => ask(arguments, session),
@@ -38,7 +38,7 @@ pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure>
     }
 }
 
-/// The arguments of a call that the command line gave.
+/// Tool arguments of the given flags.
 fn of_given<const N: usize>(given: [(&str, Option<Value>); N]) -> Value {
     given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
@@ -73,17 +73,17 @@ fn search(arguments: &TtmSearch, session: &Session) -> Result<ExitCode, Failure>
             out.finish()?;
             Ok(ExitCode::SUCCESS)
         }
-        // What went wrong is told as `panoply call` tells it.
+        // Errors are printed as by `panoply call`.
         Envelope::Result { .. } | Envelope::Refusal { .. } => call::show(&envelope, false, false),
     }
 }
 
-/// A choice as it is written on the command line, which is how the tool writes it too.
+/// Name of a choice, which is the same on the command line and in the tool.
 fn word(choice: impl clap::ValueEnum) -> String {
     choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// A hit in two lines: what it is, and why it was found.
+/// Formats a hit in two lines: title and explanation.
 fn lines_of(reply: &Value) -> Vec<String> {
     let text = |value: &Value, member: &str| {
         value.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -108,7 +108,7 @@ fn lines_of(reply: &Value) -> Vec<String> {
     lines
 }
 
-/// The words between `**` in bold.
+/// Prints text between `**` in bold.
 fn marked(snippet: &str) -> String {
     let pieces = snippet.split("**").enumerate().map(|(place, piece)| {
         if place % 2 == 1 { format!("{BOLD}{piece}{BOLD:#}") } else { piece.to_owned() }
@@ -125,16 +125,16 @@ fn file(session: &Session, name: &str) -> Result<PathBuf, Failure> {
     Ok(session.required_home()?.pack(name))
 }
 
-/// One thing that must work.
+/// A self-check.
 struct Check {
     shows: &'static str,
     tool: &'static str,
     input: Value,
-    /// The list in the reply, and how many it must have at least.
+    /// List in the reply and its minimum length.
     needs: (&'static str, usize),
 }
 
-/// What must work before anybody relies on the pack.
+/// Self-checks of the pack.
 fn checks() -> [Check; 4] {
     [
         Check {
@@ -179,7 +179,7 @@ fn doctor(as_json: bool, session: &Session) -> Result<ExitCode, Failure> {
                 let list = reply.pointer(pointer).and_then(Value::as_array);
                 (list.map_or(0, Vec::len), reply.pointer("/audit/out_hash").is_some())
             }
-            // A tool that is not there does not answer either.
+            // A missing tool is a failed check.
             Envelope::Result { .. } | Envelope::Refusal { .. } => (0, false),
         };
         lines.push((check.shows, check.tool, found, needed, found >= needed && audited));

@@ -1,4 +1,4 @@
-//! The table `[audit]` of the settings: checkpoints and retention.
+//! Settings table `[audit]`: checkpoints and retention.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// What becomes of the audit log while a server runs.
+/// Maintenance of the audit log while a server runs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditSettings {
-    /// A file, or the URL of a server, that gets signed checkpoints.
+    /// File or URL that receives signed checkpoints.
     pub checkpoint_to: Option<String>,
-    /// How often, when there are new rows.
+    /// Checkpoint interval; a checkpoint needs new rows.
     pub checkpoint_every: Option<Every>,
-    /// The key that signs them, where it is not in the home.
+    /// Signing key, if it is not in the home.
     pub signing_key: Option<PathBuf>,
-    /// Rows of this age are moved into sealed segments once a day.
+    /// Rows of this age are moved into sealed segments, once per day.
     pub seal_after: Option<Span>,
     /// Sealed segments are deleted at this age.
     pub retain: Option<Span>,
 }
 
 impl AuditSettings {
-    /// The age at which rows are sealed: a month, where only the end is set.
+    /// Age at which rows are sealed; 30 days if only the deletion age is set.
     pub fn sealing_age(&self) -> Option<Duration> {
         let month = Duration::from_secs(30 * 86_400);
         match (self.seal_after, self.retain) {
@@ -34,7 +34,7 @@ impl AuditSettings {
     }
 }
 
-/// A time such as `400d`: a number and s, m, h or d.
+/// A duration such as `400d`: a number and s, m, h or d.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Span(pub Duration);
@@ -49,7 +49,7 @@ impl FromStr for Span {
             let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
             Some(Self(Duration::from_secs(number.checked_mul(seconds)?)))
         });
-        // Longer than any clock counts.
+        // Overflow.
         let is_possible = |span: &Self| span.0 <= Duration::from_secs(200 * 366 * 86_400);
         parsed
             .filter(is_possible)
@@ -65,13 +65,13 @@ impl TryFrom<String> for Span {
     }
 }
 
-/// How often something is done.
+/// Checkpoint interval.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Every {
-    /// After so many new rows.
+    /// After this number of new rows.
     Rows(u64),
-    /// After so much time, if there is a new row.
+    /// After this duration, if there are new rows.
     Time(Duration),
 }
 

@@ -1,4 +1,4 @@
-//! Who is let in, and what strangers can cost: `panoply http` under misuse.
+//! Admission and resource limits of `panoply http` under attack.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

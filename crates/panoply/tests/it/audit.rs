@@ -1,4 +1,4 @@
-//! `panoply audit` and `panoply keys`: records that outlive the process.
+//! `panoply audit` and `panoply keys`: persistent records.
 
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn a_byte_that_was_changed_is_found() {
     assert_eq!((&intact["intact"], &intact["rows"]), (&json!(true), &json!(3)));
     let head = intact["head"].as_str().unwrap();
     place.run(&["audit", "verify", "--noted", head]).good();
-    // The file is changed as an intruder would: the bytes of a name, wherever they are.
+    // Tampering: replaces the bytes of a name in the file.
     let mut changed = 0;
     for name in ["audit.db", "audit.db-wal"] {
         let path = place.home().join(name);

@@ -1,4 +1,4 @@
-//! The audit log as evidence: who called from where, refused logins, segments and checkpoints.
+//! The audit log as evidence: callers, refused logins, segments and checkpoints.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -21,7 +21,7 @@ fn search(client: &HttpClient) -> Value {
     client.rpc("/mcp", "tools/call", call)
 }
 
-/// Ends a server and gives the rows of the log, the oldest first.
+/// Stops a server and returns the rows of the log, oldest first.
 fn rows_after(mut server: HttpServer, place: &Place) -> Vec<Value> {
     server.signal("TERM");
     server.wait();
@@ -102,7 +102,7 @@ fn a_caller_without_a_permission_is_a_row_of_the_tool() {
     let server = place.http(&[]);
     let call = json!({"name": "create-deck", "arguments": {"name": "x"}});
     with_key(&server, &reader).rpc("/mcp", "tools/call", call);
-    // It sees its own row and nobody else's.
+    // It sees only its own row.
     assert_eq!(server.client().post("/mcp", &json!({})).status, 401);
     let trail = json!({"name": "get-audit-trail", "arguments": {}});
     let seen = with_key(&server, &reader).rpc("/mcp", "tools/call", trail).to_string();
@@ -146,7 +146,7 @@ fn rows_are_sealed_pruned_and_backed_up_beside_a_running_server() {
         (&json!(true), 1)
     );
 
-    // A segment that is gone without `prune` is named; one that was pruned is not missed.
+    // A segment removed without `prune` is reported; a pruned one is not.
     let file = segment_files(&place).remove(0);
     let bytes = fs::read(&file).unwrap();
     fs::remove_file(&file).unwrap();
@@ -220,7 +220,7 @@ fn a_segment_that_goes_while_nobody_serves_degrades_readiness() {
     assert!(reply.text().contains("AUDIT_CHAIN_BROKEN"), "{}", reply.text());
 }
 
-/// A server that takes what is posted; `refusals` requests get 503 first.
+/// A server that accepts POSTs after `refusals` replies of 503.
 fn sink(listener: TcpListener, mut refusals: usize) -> Receiver<String> {
     let (sender, received) = mpsc::channel();
     std::thread::spawn(move || {
@@ -267,7 +267,7 @@ fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
 #[test]
 fn a_server_sends_checkpoints_by_itself_and_says_when_it_cannot() {
     let place = Place::new();
-    // The port is taken, and nobody answers there yet.
+    // The port is bound, but does not accept yet.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -294,7 +294,7 @@ fn a_server_sends_checkpoints_by_itself_and_says_when_it_cannot() {
     wait_for("the fault is over", || {
         !server.client().get("/readyz").text().contains("CHECKPOINT_FAILED")
     });
-    // One more row is less than three, so only the end of the server sends it.
+    // One row is below the interval of three, so only the shutdown sends it.
     search(&server.client());
     let rows = rows_after(server, &place);
     let last = received.recv_timeout(Duration::from_secs(5)).unwrap();
@@ -344,7 +344,7 @@ fn checkpoints_find_what_the_chain_alone_cannot() {
     let said = verify(empty.to_str().unwrap(), &key);
     assert!(said.status == Some(1) && said.out.contains("holds no checkpoint"), "{said:?}");
 
-    // A fresh log, longer than before and without a fault of its own; then none at all.
+    // A valid but replaced log, longer than before; then a missing log.
     let remove = || {
         for name in ["audit.db", "audit.db-wal", "audit.db-shm"] {
             let _ = fs::remove_file(place.home().join(name));

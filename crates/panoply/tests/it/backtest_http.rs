@@ -1,4 +1,4 @@
-//! `/backtest/runs`: streams of events, as engines send them; cut, doubled and killed.
+//! `/backtest/runs`: event streams, with disconnects, duplicates and crashes.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -98,7 +98,7 @@ fn a_run_is_made_filled_sealed_and_asked_over_http() {
     assert_eq!(total(&client), json!(2500));
     let late = post(&client, RUN, &events(0..1)).0;
     assert_eq!((late.status, &late.json()["error"]["code"]), (409, &json!("RUN_COMPLETED")));
-    // What changed data is in the audit log.
+    // Mutations are in the audit log.
     let shown = place.run(&["audit", "show", "--limit", "20"]).good();
     for what in ["backtest/runs PUT", "backtest/runs events", "backtest/runs seal"] {
         assert!(shown.contains(what), "{shown}");
@@ -187,7 +187,7 @@ impl Stream {
         self.0.get_mut().write_all(chunk.as_bytes()).unwrap();
     }
 
-    /// Reads until the reply says that so many events are acknowledged.
+    /// Reads until this number of events is acknowledged.
     fn wait_for(&mut self, events: u64) {
         let mut line = String::new();
         loop {
@@ -226,7 +226,7 @@ fn while_one_stream_writes_to_a_run_another_is_told_to_wait() {
         assert_eq!((busy.status, &busy.json()["error"]["code"]), (409, &json!("RUN_BUSY")));
         assert!(busy.header("retry-after").is_some());
     }
-    // A process of its own is kept off too: it may not overwrite what is acknowledged.
+    // Another process is refused too: it must not overwrite acknowledged events.
     let file = place.file("more.jsonl", &events(7000..7010));
     place.run(&["backtest", "import", file.to_str().unwrap(), "--open"]).good();
     first.send(&events(1000..2000));
@@ -250,7 +250,7 @@ fn a_connection_that_breaks_loses_nothing_that_came_whole() {
     let half = event(RUN, 1200);
     stream.send(&half[..80]);
     drop(stream);
-    // The run is free again once the server has noticed.
+    // The lease is released once the server has detected the disconnect.
     let (_, lines) = loop {
         let (reply, lines) = resume(&client, 1001, &events(1000..1500));
         if reply.status == 200 {
@@ -281,7 +281,7 @@ fn a_server_that_is_killed_has_every_acknowledged_event_once_when_it_is_back() {
     let kept =
         client.get(&format!("/backtest/runs/{RUN}")).json()["lastSequence"].as_u64().unwrap();
     assert!(kept >= 3000, "{kept} of 3000");
-    // The client sends again from what it knows to be safe; what is there is skipped.
+    // The client resends from its last acknowledgement; stored lines are skipped.
     let (_, lines) = resume(&client, 3001, &events(3000..5000));
     assert_eq!(lines.last().unwrap()["complete"], true, "{lines:?}");
     let report = seal(&client, RUN).json()["report"].clone();
@@ -297,7 +297,7 @@ fn lines_are_counted_once_however_often_they_are_sent() {
     put(&client, RUN, "");
     post(&client, RUN, &events(0..1000));
     let on_disk = || client.get(&format!("/backtest/runs/{RUN}")).json()["lastSequence"].clone();
-    // Sent again without a number, the stream could begin anew or go on: it has to say which.
+    // Without a sequence number a second stream is ambiguous and is refused.
     let (unsaid, _) = post(&client, RUN, &events(0..1000));
     assert_eq!((unsaid.status, &unsaid.json()["error"]["code"]), (409, &json!("OUT_OF_SEQUENCE")));
     let (gap, _) = resume(&client, 1002, &events(1001..1100));

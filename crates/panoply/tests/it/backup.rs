@@ -1,4 +1,4 @@
-//! `panoply backup` and `panoply restore`: a copy of a busy home, and back.
+//! `panoply backup` and `panoply restore` of a home in use.
 
 use std::fs;
 use std::path::Path;

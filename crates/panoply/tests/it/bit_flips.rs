@@ -1,4 +1,4 @@
-//! Flipped bytes in each kind of file: an error or the same answer, never another one.
+//! Bit flips in each kind of file: an error or the same reply, never a different one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::place::Place;
 /// Flips for each file in `./test`; `./test --long` runs [`a_thousand_flips_of_each_file`].
 const FEW: usize = 8;
 
-/// A small linear congruential generator, so that a failure can be repeated.
+/// Linear congruential generator with a fixed seed, for reproducible failures.
 struct Random(u64);
 
 impl Random {
@@ -26,10 +26,10 @@ enum Ask {
     Command(&'static [&'static str]),
 }
 
-/// Questions whose answers depend on a file of the home.
+/// Calls whose replies depend on a file of the home.
 struct Kind {
     file: &'static str,
-    /// A pack that answers questions, or a command that does.
+    /// A tool call or a command.
     ask: Ask,
     questions: Vec<(&'static str, Value)>,
 }
@@ -53,7 +53,7 @@ fn kinds() -> Vec<Kind> {
             ],
         ),
         kind("packs/backtest.db", "backtest", vec![("list_backtest_runs", json!({}))]),
-        // Nothing is asked of an open run before it is sealed.
+        // An open run cannot be queried before it is sealed.
         told("packs/backtest/11111111-1111-4111-8111-111111111111.open", &["doctor", "--deep"]),
         kind(
             "packs/backtest/22222222-2222-4222-8222-222222222222.run",
@@ -78,7 +78,7 @@ fn kinds() -> Vec<Kind> {
     ]
 }
 
-/// A home with data of every pack that keeps some, no log left beside any file.
+/// A home with data of every persistent pack, without WAL files.
 fn furnished() -> Place {
     let place = Place::new();
     place.run(&["call", "create-deck", "--arg", "name=Thai"]).good();
@@ -119,7 +119,7 @@ fn furnished() -> Place {
     assert_eq!(sealed.status, 200, "{}", sealed.text());
     server.signal("TERM");
     server.wait();
-    // Afterwards: a server asks for a key once there is one.
+    // Created last: a server requires a key once one exists.
     place.run(&["keys", "create", "k"]).good();
     place
 }
@@ -139,7 +139,7 @@ fn event(run: &str, number: u64) -> String {
     format!("{event}\n")
 }
 
-/// The answers to the questions, each as text without what differs from call to call.
+/// Replies as text, without values that differ between calls.
 fn answers(place: &Place, kind: &Kind) -> Vec<Result<String, String>> {
     let pack = match kind.ask {
         Ask::Pack(pack) => pack,
@@ -163,7 +163,7 @@ fn answers(place: &Place, kind: &Kind) -> Vec<Result<String, String>> {
     answers
 }
 
-/// The text of a reply without words that hold a time.
+/// Text of a reply without timestamps.
 fn without_times(text: &Value) -> String {
     let words = text.as_str().unwrap_or_default().split_whitespace();
     words.filter(|word| !word.contains(':')).collect::<Vec<_>>().join(" ")

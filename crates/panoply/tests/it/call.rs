@@ -1,4 +1,4 @@
-//! `panoply call`: what people and scripts see of a tool.
+//! `panoply call`: output for users and scripts.
 
 use expect_test::expect;
 use serde_json::json;
@@ -96,7 +96,7 @@ fn a_call_is_recorded_like_an_agents() {
     assert_eq!(rows[0]["errorCode"], json!(null));
 }
 
-/// `head` closes the pipe after its line; a panic would be on standard error and in the status.
+/// `head` closes the pipe after one line; a panic would show in standard error and in the status.
 #[cfg(unix)]
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {

@@ -8,7 +8,7 @@ use crate::place::Place;
 #[test]
 fn it_introduces_itself_and_serves_its_pack_and_no_other() {
     let place = Place::new();
-    // Settings about packs are for `panoply`; this program has one.
+    // Settings about packs do not apply to `cgt-mcp`.
     let mut client = StdioClient::spawn(place.cgt_mcp().env("PANOPLY_PACKS", "nonsense"));
     let welcome = client.initialize("2025-06-18");
     assert_eq!(welcome["serverInfo"]["name"], "cgt-mcp");
@@ -19,7 +19,7 @@ fn it_introduces_itself_and_serves_its_pack_and_no_other() {
     assert!(!names.iter().any(|name| name.contains("rmf")), "{names:?}");
     let bought = json!({"cgt_content": "2024-01-15 BUY AAPL 100 @ 150 USD"});
     assert_eq!(client.call_tool("parse_transactions", bought)["isError"], json!(false));
-    // The contract of this pack answers mistakes with errors of the protocol.
+    // This pack reports invalid input as JSON-RPC errors.
     let wrong =
         json!({"name": "parse_transactions", "arguments": {"cgt_content": "2024-01-15 BUY"}});
     assert_eq!(client.request("tools/call", wrong)["error"]["code"], json!(-32602));

@@ -1,4 +1,4 @@
-//! `panoply doctor`: it names what is wrong and what to do.
+//! `panoply doctor`: findings and hints.
 
 use serde_json::{Value, json};
 

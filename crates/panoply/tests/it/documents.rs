@@ -1,4 +1,4 @@
-//! What README.md and docs/operating.md tell people to type is understood by the program.
+//! Commands in README.md and docs/operating.md are valid.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn every_command_in_the_documents_is_one() {
     assert!(commands.len() > 20, "{commands:?}");
     for (document, command) in commands {
         let refused = Cli::try_parse_from(words(&command)).err();
-        // Asking for help ends with status 0, by way of an error.
+        // clap reports `--help` as an error with status 0.
         let refused = refused.filter(|error| error.exit_code() != 0);
         assert!(refused.is_none(), "{document}: `{command}`: {}", refused.unwrap());
     }
@@ -30,7 +30,7 @@ fn the_settings_in_the_documents_are_settings() {
     let settings =
         operating.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let place = Place::new();
-    // Which packs are in a build is another matter.
+    // Pack names are not checked here.
     place.file("home/config.toml", &settings.replacen("packs =", "# packs =", 1));
     let report = place.run(&["doctor", "--json"]).json();
     let finding = report["findings"]
@@ -41,8 +41,8 @@ fn the_settings_in_the_documents_are_settings() {
     assert_eq!(finding.unwrap()["state"], "well", "{report}");
 }
 
-/// `panoply …` in backquotes, and on lines of their own in fences. A capital word stands for
-/// something to fill in, and `…` for more.
+/// Finds `panoply …` in backquotes and in code fences. A capitalised word is a placeholder, and
+/// `…` stands for more.
 fn commands_of(document: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut fenced = false;

@@ -1,5 +1,5 @@
-//! Approval of drafts by elicitation, with the real program: over lines, over HTTP with an event
-//! stream, and in the rounds of 2026-07-28.
+//! Approval of drafts by elicitation, end to end: over stdio, over HTTP with an event stream, and
+//! in the round trips of 2026-07-28.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::place::Place;
 
 const TOOL: &str = "approve-drafts";
 
-/// A draft in a deck of its own; the id of its card.
+/// Creates a draft in a new deck; returns the id of its card.
 fn draft(place: &Place) -> String {
     let made = place.run(&["call", "create-deck", "--arg", "name=Thai", "--json"]).json();
     let deck = made["data"]["deck"]["deckId"].as_str().or(made["data"]["deckId"].as_str()).unwrap();
@@ -70,7 +70,7 @@ fn over_lines_the_person_decides_and_the_agent_does_not() {
         assert_eq!(code(&client.next()), expected);
         assert_eq!(state(&place, &card), "draft");
     }
-    // While the person thinks, other calls are answered.
+    // Other calls are answered while the question is pending.
     client.send(&call(2, &card));
     let asked = client.next();
     let search = json!({"name": "search-tools", "arguments": {"query": "approve drafts"}});
@@ -145,7 +145,7 @@ impl EventStream {
     }
 }
 
-/// A client of an agent, with the session id that says it can be asked.
+/// A client with a session id that announces elicitation.
 fn agent(server: &HttpServer, key: &str) -> (HttpClient, String) {
     let client = server.client().with_header("authorization", &format!("Bearer {key}"));
     let hello = client.post("/mcp", &initialize(&json!({"elicitation": {}})));
@@ -238,7 +238,7 @@ fn since_2026_07_28_the_reply_asks_and_a_second_call_brings_the_answer() {
     let approved = answer("accept", &state_of);
     assert_eq!(approved["result"]["structuredContent"]["data"]["changed"], 1, "{approved}");
     assert_eq!(state(&place, &card), "new");
-    // The same key again is replayed; nobody is asked.
+    // The same idempotency key is replayed without a question.
     let again = round(forms(), json!({}));
     assert_eq!(again["result"]["structuredContent"]["data"]["changed"], 1, "{again}");
 }

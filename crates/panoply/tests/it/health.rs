@@ -1,4 +1,4 @@
-//! Damaged, deleted, replaced, read-only and full: what a server says and does.
+//! Damaged, deleted, replaced, read-only and full stores: readiness and replies of a server.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::place::Place;
 
-/// A home with a card, a run, a paper's worth of keys: something in each database.
+/// A home with data in each database.
 fn furnished() -> Place {
     let place = Place::new();
     let deck = place.run(&["call", "create-deck", "--arg", "name=Thai", "--json"]).json();
@@ -23,7 +23,7 @@ fn furnished() -> Place {
     place
 }
 
-/// The deck that a reply has made.
+/// Deck id in a reply.
 fn deck_id(reply: &Value) -> String {
     let text = reply.to_string();
     let start = text.find("deck_").unwrap_or_else(|| panic!("{reply}"));
@@ -34,7 +34,7 @@ fn call(client: &HttpClient, tool: &str, arguments: Value) -> Value {
     client.rpc("/mcp", "tools/call", json!({"name": tool, "arguments": arguments}))
 }
 
-/// The code of an error, in whichever dialect.
+/// Error code in any dialect.
 fn code(reply: &Value) -> String {
     let text = reply["result"]["content"][0]["text"].as_str().unwrap_or_default();
     let body: Value = serde_json::from_str(text).unwrap_or_default();
@@ -52,9 +52,9 @@ fn is_good(reply: &Value) -> bool {
     reply["result"]["isError"] == json!(false)
 }
 
-/// What `/readyz` says: its status, its word, and each problem as `name: CODE`.
+/// Reads `/readyz`: HTTP status, state, and each problem as `name: CODE`.
 fn ready(client: &HttpClient) -> (u16, String, Vec<String>) {
-    // An answer stands for half a second.
+    // Readiness is cached for half a second.
     std::thread::sleep(std::time::Duration::from_millis(600));
     let reply = client.get("/readyz");
     let body = reply.json();
@@ -148,7 +148,7 @@ fn a_store_that_failed_to_open_once_is_opened_later() {
     let place = furnished();
     let (audit, away) = (place.home().join("audit.db"), place.path("away"));
     fs::rename(&audit, &away).unwrap();
-    // A folder in its place is what no open takes.
+    // A folder in place of the file cannot be opened.
     fs::create_dir(&audit).unwrap();
     let server = place.http(&[]);
     let client = server.client();
@@ -222,7 +222,7 @@ fn a_broken_audit_chain_is_told_at_start() {
     assert!(server.log().contains("audit"), "{}", server.log());
 }
 
-/// A file system of its own size, gone when dropped. `None` where this user may not mount.
+/// A small file system, unmounted on drop. `None` without the right to mount.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -310,7 +310,7 @@ fn a_read_only_home_serves_reads_and_says_so() {
     assert!(problems.contains(&"home: STORE_READ_ONLY".to_owned()), "{problems:?}");
     assert!(is_good(&call(&client, "get_rmf_funds", json!({}))), "packs without files serve");
     let decks = call(&client, "list-decks", json!({}));
-    // Either what is there or an error; never an empty collection in place of it.
+    // Either the data or an error, never an empty collection.
     assert!(decks.to_string().contains("Thai") || !is_good(&decks), "{decks}");
     let made = call(&client, "create-deck", json!({"name": "x"}));
     assert!(!is_good(&made) && !retryable(&made), "{made}");

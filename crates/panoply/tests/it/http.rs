@@ -1,4 +1,4 @@
-//! `panoply http`, as clients, browsers and operators see it.
+//! `panoply http` for clients, browsers and operators.
 
 use panoply_testkit::client::HttpServer;
 use serde_json::{Value, json};

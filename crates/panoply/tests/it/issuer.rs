@@ -1,4 +1,4 @@
-//! Tokens of an issuer whose keys the program fetches over HTTP.
+//! Tokens of an issuer with a JWKS URL.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -42,7 +42,7 @@ fn issuer(status: &'static str, body: String) -> (String, Arc<AtomicUsize>) {
 }
 
 fn token(kid: &str) -> String {
-    // The far end of this century: the program's clock is the machine's.
+    // Far in the future: the program uses the system clock.
     let claims = json!({
         "iss": ISSUER, "aud": RESOURCE, "sub": "ann@example.com", "exp": 4_000_000_000_u64,
         "scope": "tools:read metrics:read",
@@ -77,7 +77,7 @@ fn the_keys_of_an_issuer_are_fetched_by_url_and_kept() {
     audit_names_the_issuer(server, &place);
 }
 
-/// A call of a token's bearer names the issuer in the audit log, and a bad token is a row.
+/// The audit log names the issuer of a token, and has a row for an invalid token.
 fn audit_names_the_issuer(mut server: HttpServer, place: &Place) {
     let client = server.client().with_header("authorization", &format!("Bearer {}", token("ed")));
     let call = json!({"name": "search-tools", "arguments": {"query": "gain"}});
@@ -104,7 +104,7 @@ fn an_issuer_that_is_away_or_says_too_much_lets_nobody_in() {
         assert_eq!(ask(&serve(&place, &url), "ed"), 503, "issuer: {status}");
     }
     let place = Place::new();
-    // Nobody listens on the port of a listener that is gone.
+    // The port of a closed listener refuses connections.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     assert_eq!(ask(&serve(&place, &format!("http://{gone}/keys")), "ed"), 503);
 }

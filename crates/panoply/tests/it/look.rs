@@ -1,4 +1,4 @@
-//! Commands that show something: their words are what people learn the program by.
+//! Snapshots of help and other printed texts.
 
 use crate::place::Place;
 

@@ -1,4 +1,4 @@
-//! The real binaries, as agents, operators and people meet them.
+//! End-to-end tests of the binaries.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! `panoply noema`: histories replayed, collections taken in and out.
+//! `panoply noema`: replay, import and export.
 
 use serde_json::Value;
 

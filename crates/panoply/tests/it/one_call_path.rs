@@ -1,7 +1,7 @@
-//! Every tool that has a page gives the same result whatever carries the call.
+//! Every tool with a widget returns the same result over every transport and protocol version.
 //!
-//! The tools are those of the real program over the data of their published examples. Lines and
-//! HTTP are served in this process, because only an in-memory home has that data.
+//! The tools run over the sample data. stdio and HTTP are served in this process, because only an
+//! in-memory home has that data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const MODERN: &str = "2026-07-28";
 
-/// A tool with a page, the page, and arguments that succeed.
+/// A tool with a widget, the widget URI, and valid arguments.
 struct Sample {
     tool: &'static str,
     page: &'static str,
@@ -46,7 +46,7 @@ fn samples(kernel: &Kernel) -> Vec<Sample> {
         .collect()
 }
 
-/// How a call is carried: by which transport, and with which metadata.
+/// Transport and metadata of a call.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Carrier {
     Lines,
@@ -90,7 +90,7 @@ impl Carrier {
         }})
     }
 
-    /// Calls every sample on a server of its own, so that all of them find the same data.
+    /// Calls every sample on a new server, so that all calls see the same data.
     fn results(self) -> BTreeMap<&'static str, Value> {
         let config = Config::load(&Environment::default(), None).unwrap();
         let app = App::in_memory(&config).unwrap();
@@ -163,7 +163,7 @@ impl Carrier {
         samples.iter().enumerate().map(reply).collect()
     }
 
-    /// The result without what differs between two calls, or two versions of the protocol.
+    /// The result without values that differ between calls or protocol versions.
     fn comparable(self, mut message: Value) -> Value {
         let mut result = message["result"].take();
         assert_eq!(result["isError"], json!(false), "{self:?}: {message} {result}");
@@ -176,8 +176,7 @@ impl Carrier {
     }
 }
 
-/// Durations and what is computed from them, and what is made from the time of the call: tokens,
-/// ids of changes, hashes.
+/// Removes durations and values derived from the time of the call: tokens, mutation ids, hashes.
 const VOLATILE: [&str; 7] = [
     "latency_ms",
     "executionTime",

@@ -1,4 +1,4 @@
-//! A place to run the program in: folders of its own, and nothing of the real user's.
+//! Isolated environment of the program: temporary folders, nothing of the real user.
 
 use std::fs;
 use std::io::Write as _;
@@ -8,12 +8,12 @@ use std::process::{Command, Stdio};
 use panoply_testkit::client::{HttpServer, StdioClient};
 use serde_json::Value;
 
-/// A folder that stands for the user's, and is gone after the test.
+/// Temporary home directory of a user.
 pub(crate) struct Place {
     folder: tempfile::TempDir,
 }
 
-/// What a command left behind.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) status: Option<i32>,
@@ -53,7 +53,7 @@ impl Place {
         self.program(env!("CARGO_BIN_EXE_panoply"), arguments)
     }
 
-    /// What a person sees of `panoply` in a terminal, which `script` makes.
+    /// Runs `panoply` in a terminal, provided by `script`, and returns the output.
     pub(crate) fn seen(&self, arguments: &[&str]) -> String {
         let quoted = arguments.iter().map(|word| format!("'{word}'"));
         let command =
@@ -73,7 +73,7 @@ impl Place {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().current_dir(self.folder.path());
         command.env("HOME", self.folder.path()).env("PANOPLY_HOME", self.home());
-        // What a tool that measures coverage or a system needs to run at all.
+        // Variables that coverage tools and the system need.
         #[expect(
             clippy::disallowed_methods,
             reason = "what the machine needs is not a setting of ours"
@@ -91,19 +91,19 @@ impl Place {
         StdioClient::spawn(&mut self.panoply(&all))
     }
 
-    /// A server on a free port of loopback.
+    /// A server on a free loopback port.
     pub(crate) fn http(&self, arguments: &[&str]) -> HttpServer {
         let start = ["http", "--listen", "127.0.0.1:0"];
         let all: Vec<&str> = start.into_iter().chain(arguments.iter().copied()).collect();
         HttpServer::spawn(&mut self.panoply(&all))
     }
 
-    /// Runs `panoply` to its end.
+    /// Runs `panoply`.
     pub(crate) fn run(&self, arguments: &[&str]) -> Said {
         self.said(&mut self.panoply(arguments))
     }
 
-    /// Runs `panoply` to its end with this on standard input.
+    /// Runs `panoply` with this standard input.
     pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Said {
         let mut command = self.panoply(arguments);
         let mut child = command
@@ -121,7 +121,7 @@ impl Place {
         self.tidied(&command.stdin(Stdio::null()).output().unwrap())
     }
 
-    /// What differs between machines and runs is named instead.
+    /// Replaces values that differ between machines and runs by placeholders.
     fn tidied(&self, output: &std::process::Output) -> Said {
         let tidy = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes).into_owned();

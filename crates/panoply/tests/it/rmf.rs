@@ -1,4 +1,4 @@
-//! `panoply rmf`: figures packed, brought up to date and drawn, by the program itself.
+//! `panoply rmf`: pack-data, sync and chart.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -45,7 +45,7 @@ fn a_snapshot_is_packed_into_a_file_the_program_reads() {
     assert_eq!(place.read("a.tsv"), first, "a snapshot that is refused changes nothing");
 }
 
-/// A home that holds a few funds only, and an API that has one more NAV for one of them.
+/// A home with a few funds, and an API with one newer NAV.
 fn place_with_api() -> (Place, String) {
     let bundled = FundCatalog::bundled().unwrap();
     let funds: Vec<_> = ["ABAPAC-RMF", "KT25/75RMF", "GOLD-RMF-A", "GOLD-RMF-P"]
@@ -93,7 +93,7 @@ fn a_sync_brings_new_navs_and_says_what_it_did() {
 fn a_sync_in_a_terminal_shows_how_far_it_is() {
     let (place, api) = place_with_api();
     let program = env!("CARGO_BIN_EXE_panoply");
-    // `script` gives the program a terminal, and us what it shows there.
+    // `script` provides a terminal and captures its output.
     let shown = Command::new("script")
         .args(["-qec", &format!("{program} rmf sync --key-env KEY --base-url {api}"), "/dev/null"])
         .env("KEY", stub::KEY)

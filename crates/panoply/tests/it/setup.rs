@@ -1,4 +1,4 @@
-//! `panoply setup`: a user's files are changed in one entry, with a copy kept, or not at all.
+//! `panoply setup`: changes one entry of a client's file after a backup, or nothing.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -77,7 +77,7 @@ fn other_entries_comments_and_order_stay_and_a_copy_is_kept() {
     .assert_eq(&after);
     assert_eq!(copies(&place, CURSOR), 1);
     assert_eq!(place.read(&copy_of(&place, CURSOR)), before);
-    // A second time there is nothing to do, and no second copy.
+    // The second run changes nothing and makes no backup.
     let again = place.run(&["setup", "cursor", "--pack", "cgt", "--write"]).good();
     assert!(again.contains("has it already"), "{again}");
     assert_eq!(copies(&place, CURSOR), 1);
@@ -94,7 +94,7 @@ fn a_file_that_is_not_json_is_not_touched() {
         place.file(CURSOR, text);
         for flag in ["--write", "--remove"] {
             let said = place.run(&["setup", "cursor", flag]);
-            // Taking out what is not there is no error where the file reads.
+            // Removing a missing entry is not an error.
             let harmless = flag == "--remove" && text != "{ not json";
             assert_eq!(said.status, Some(i32::from(!harmless)), "{text} {flag}: {said:?}");
             if !harmless {
@@ -132,7 +132,7 @@ fn chatgpt_has_no_file() {
         steps.contains("--allowed-host t.example") && steps.contains("https://t.example/mcp"),
         "{steps}"
     );
-    // Others start the program themselves.
+    // Other clients start the program themselves.
     assert_eq!(
         Place::new().run(&["setup", "cursor", "--url", "https://t.example"]).status,
         Some(2)

@@ -1,4 +1,4 @@
-//! `panoply stdio`, as the client that starts it sees it.
+//! `panoply stdio` from the client's view.
 
 use panoply_testkit::client::{PATIENCE, StdioClient};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn every_version_with_a_handshake_is_spoken() {
     }
 }
 
-/// Instructions end where clients cut them, and the last pack's own would be the first to go.
+/// Clients truncate instructions; the last pack's would be lost first.
 #[test]
 fn a_model_is_told_how_to_use_every_pack() {
     let place = Place::new();
@@ -72,7 +72,7 @@ fn a_listed_tool_is_whole_and_says_what_it_is() {
         }
         assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
     }
-    // The order is fixed, so that a client's cache of the list stays good.
+    // The order is fixed, so that a client's cached list stays valid.
     let again = client.result("tools/list", json!({}));
     assert_eq!(tool_names(&listed), tool_names(&again));
 }
@@ -89,7 +89,7 @@ fn what_is_listed_is_the_operators_choice() {
     assert_eq!(lazy, ["search-tools", "describe-tool"]);
     let (core, all) = (names(&["cgt"]), names(&["cgt", "--tools", "all"]));
     assert!(all.len() > core.len() && core.len() >= lazy.len(), "{core:?} {all:?}");
-    // What is not listed can be called all the same.
+    // Unlisted tools can still be called.
     let mut client = place.stdio(&["--tools", "lazy"]);
     client.initialize("2025-11-25");
     assert_eq!(client.call_tool("get-tool-metrics", json!({}))["isError"], json!(false));
@@ -208,8 +208,8 @@ fn signals_end_it_with_status_0() {
     }
 }
 
-/// A shell starts the server and is killed. The server's input stays open in our hands, so only
-/// the death of its parent can end it.
+/// A shell starts the server and is killed. The test holds the input open, so only the death of
+/// the parent can end the server.
 #[cfg(unix)]
 #[test]
 fn the_death_of_its_parent_ends_it() {
@@ -221,7 +221,7 @@ fn the_death_of_its_parent_ends_it() {
     let mut client = StdioClient::spawn(&mut shell);
     client.initialize("2025-11-25");
     client.signal("KILL");
-    // Silence comes when the server has closed its output.
+    // EOF means that the server has closed its output.
     assert_eq!(client.next_within(PATIENCE), None);
     assert!(client.log().contains("Orphaned"), "{}", client.log());
 }
@@ -260,7 +260,7 @@ fn each_call_is_a_line_of_json_at_its_start_and_at_its_end() {
 #[test]
 fn a_home_that_cannot_be_written_still_serves_what_only_reads() {
     let place = Place::new();
-    // A file where a folder should be: no user, not even root, can write into it.
+    // A file in place of the folder: not even root can write into it.
     let blocked = place.file("blocked", "");
     let home = format!("{}/home", blocked.display());
     let mut client = place.stdio(&["--home", &home]);
@@ -275,7 +275,7 @@ fn tool_names(listed: &Value) -> Vec<String> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What JavaScript clients send for a cut emoji, and what no double holds.
+/// A lone surrogate, as JavaScript clients send for a cut emoji, and an unrepresentable number.
 #[test]
 fn a_message_that_cannot_be_represented_is_answered_by_its_id() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! `panoply ttm eval`: what it prints, writes and refuses.
+//! `panoply ttm eval`: output, report and errors.
 
 use serde_json::Value;
 

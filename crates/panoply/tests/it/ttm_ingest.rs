@@ -1,4 +1,4 @@
-//! `ingest_run` and `panoply ttm ingest`: a plan, its hash, its job, and back.
+//! `ingest_run` and `panoply ttm ingest`: plan, hash, job and rollback.
 
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ fn at_the_command_line_a_file_may_be_read_where_it_is_and_its_plan_is_printed() 
     assert!(nobody.err.contains("there is no job `J-0`"), "{nobody:?}");
 }
 
-/// Every herb against every complaint: such a book would bury what is right.
+/// Every herb paired with every indication: a document that would flood the graph.
 #[test]
 fn a_book_that_makes_the_search_worse_is_rolled_back_whole() {
     let names = |file: &str| -> Vec<String> {

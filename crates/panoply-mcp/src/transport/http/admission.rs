@@ -24,7 +24,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::caps::{CapReached, Caps};
 use super::connections::Connection;
-use super::gate::hold;
+use super::gate::guard_body;
 use super::refused_logins::RefusedLogins;
 use super::{HttpLimits, reply};
 use crate::auth::{Admission, Admitted, Credential, NotAdmitted};

@@ -100,7 +100,7 @@ impl<T: Unpin> HttpBody for GuardedBody<T> {
 }
 
 /// Attaches `guard` to a streaming response body, so that it lives until the body is sent.
-pub(super) fn hold<T: Unpin + Send + 'static>(response: Response, guard: T) -> Response {
+pub(super) fn guard_body<T: Unpin + Send + 'static>(response: Response, guard: T) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
     }

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt as _, CapReached};
+use http_body_util::{BodyExt as _, Full};
 use panoply_contract::context::Caller;
 use rmcp::ServerHandler;
 use rmcp::model::ErrorCode;
@@ -187,7 +187,7 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
 
     async fn reply_by_rmcp(&self, parts: Parts, body: Bytes) -> Response {
         let missing_id = reply::missing_id(&parts.headers);
-        let request = http::Request::from_parts(parts, CapReached::new(body.clone()));
+        let request = http::Request::from_parts(parts, Full::new(body.clone()));
         let Ok(response) =
             tokio::time::timeout(self.front.limits.reply_time, self.service.handle(request)).await
         else {
@@ -201,7 +201,7 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
             Frame::Rejected(rejection) => {
                 reply::rejected(StatusCode::BAD_REQUEST, &rejection, missing_id)
             }
-            Frame::Call(_) | Frame::Message(_) | Frame::Stray => reply::refusal(
+            Frame::Call(_) | Frame::Message(_) | Frame::UnsolicitedReply => reply::refusal(
                 StatusCode::BAD_REQUEST,
                 ErrorCode::INVALID_REQUEST,
                 "this is a reply, and nothing was asked",

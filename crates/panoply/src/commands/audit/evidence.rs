@@ -14,15 +14,15 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::out::{BAD, FAINT, GOOD, Out};
 
-/// How often a server is asked to take a checkpoint that a person made.
+/// Attempts to send a checkpoint.
 const ATTEMPTS: u32 = 4;
 
-/// What is known of the log from elsewhere.
+/// External evidence about the log.
 #[derive(Default)]
 pub(super) struct Claims {
     heads: Vec<Head>,
     checkpoints: usize,
-    /// Why the checkpoints cannot be believed.
+    /// Failure of the checkpoints.
     fault: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn verify(config: &Config, claims: &Claims, json: bool) -> Result<Exi
     }
     let Some(file) = log_file(config) else {
         if let Some(row) = claims.latest() {
-            // A head was noted, so there was a log: its removal is what the note is for.
+            // A noted head without a log means that the log was removed.
             let what = format!("row {row} was removed: the whole log is gone");
             return broken_without_rows("missing", &what, json);
         }
@@ -164,7 +164,7 @@ pub(super) fn checkpoint(
     let home = config.home.required()?;
     required_log(config)?;
     let sink = match (to, &config.audit.checkpoint_to) {
-        // A path that a person types is relative to where they are.
+        // A path argument is relative to the working directory.
         (Some(to), _) => {
             let here = std::path::absolute(".").unwrap_or_default();
             Sink::parse(to, &here)
@@ -207,7 +207,7 @@ fn signing_key(config: &Config, home: &Home) -> Result<audit_log::SigningKey, Fa
     })
 }
 
-/// Reads `12:0a1b…` back, as `verify` prints it.
+/// Parses `12:0a1b…`, as `verify` prints it.
 fn head(text: &str) -> Result<Head, Failure> {
     let parsed = text.trim().split_once(':').and_then(|(sequence, hash)| {
         Some(Head { sequence: sequence.parse().ok()?, hash: ChainHash::parse(hash)? })

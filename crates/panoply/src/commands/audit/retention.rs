@@ -85,7 +85,7 @@ fn print(segments: &[Segment], done: &str, json: bool) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
-/// A segment for programs.
+/// A segment as JSON.
 pub(super) fn as_json(segment: &Segment) -> Value {
     json!({
         "first": segment.first,

@@ -1,4 +1,4 @@
-//! `/backtest/runs/…` of `panoply http`: engines make runs, fill them and complete them.
+//! `/backtest/runs/…` of `panoply http`: backtest engines create, fill and complete runs.
 //!
 //! | request | does | needs |
 //! |---|---|---|
@@ -40,13 +40,13 @@ use serde_json::{Value, json};
 use self::run_writer::Refusal;
 pub(crate) use self::run_writer::RunWriter;
 
-/// A description of a run is at most so long.
+/// Maximum size of a run description.
 const MAX_HEADER_BYTES: usize = 1 << 20;
-/// And is sent within this time.
+/// Timeout of a run description.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(12);
 const READ: &str = "backtests:read";
 
-/// A change of a run by this request.
+/// Operation of a route.
 const fn change(name: &'static str) -> OperationSpec {
     OperationSpec {
         name,
@@ -60,15 +60,14 @@ static PUT: OperationSpec = change("backtest/runs PUT");
 static EVENTS: OperationSpec = change("backtest/runs events");
 static SEAL: OperationSpec = change("backtest/runs seal");
 
-/// The routes, for callers that proved who they are.
+/// Authenticated routes.
 pub(crate) struct Routes {
-    /// Those whose body has arrived whole.
+    /// Routes with a buffered body.
     pub(crate) whole: Router,
-    /// The one that reads its body as a stream.
+    /// The route that streams its body.
     pub(crate) streaming: Router,
 }
 
-/// All routes.
 pub(crate) fn routes(writer: RunWriter) -> Routes {
     let writer = Arc::new(writer);
     let whole = Router::new()
@@ -121,7 +120,7 @@ async fn open_run(
     .await
 }
 
-/// What the audit log gets as the input of a request.
+/// Input of the operation in the audit log.
 fn input_of(id: Guid, input: &Value) -> Value {
     json!({"runId": id.to_string(), "input": input})
 }
@@ -133,7 +132,7 @@ fn parsed(id: &str) -> Result<Guid, Refusal> {
     })
 }
 
-/// The description as it came, and what we understand of it.
+/// Parses the description of a run; returns it as JSON and as a header.
 fn described(body: &[u8], id: Guid) -> Result<(Value, RunHeader), Refusal> {
     if body.trim_ascii().is_empty() {
         return Ok((json!({}), RunHeader::default()));
@@ -214,16 +213,16 @@ async fn events(
     work.await.unwrap_or_else(Refusal::into_response)
 }
 
-/// Where a stream begins among the lines of its producer.
+/// Position of a stream in the producer's lines.
 #[derive(Debug, Deserialize)]
 struct StartSequence {
-    /// The number of its first line, from 1.
+    /// Number of the first line, from 1.
     sequence: Option<u64>,
 }
 
 impl StartSequence {
-    /// The number of the first line, when nothing is left out. Only the first stream of a run need
-    /// not say it: a second one could as well begin anew as go on.
+    /// Returns the number of the first line; refuses a gap. It is optional only for the first
+    /// stream of a run: a later one could restart or continue.
     fn first(&self, on_disk: u64) -> Result<u64, Refusal> {
         let next = on_disk + 1;
         match self.sequence {
@@ -240,7 +239,7 @@ impl StartSequence {
     }
 }
 
-/// The run, when it is there and open.
+/// Opens an existing run for writing.
 async fn open_existing(writer: &Arc<RunWriter>, id: Guid) -> Result<OpenRun, Refusal> {
     let (own, now) = (Arc::clone(writer), writer.now());
     let opened = run_writer::blocking(move || match own.store.run(id)? {
@@ -283,7 +282,7 @@ async fn seal_now(writer: &Arc<RunWriter>, id: Guid) -> Result<Value, Refusal> {
 
 fn sealed(writer: &RunWriter, id: Guid, now: Timestamp) -> Result<Option<SealReport>, LogError> {
     let Some(record) = writer.store.run(id)? else { return Ok(None) };
-    // Asked again, because the first answer was lost: the report is still there.
+    // Idempotent: a retry returns the stored report.
     if record.status == Status::Completed {
         let run = SealedRun::open(id, writer.store.sealed(id)?, Cache::new(1 << 20))?;
         return run.report().map(Some);
@@ -300,7 +299,7 @@ fn shown(store: &dyn Store, id: Guid, record: Option<&RunRecord>) -> Result<Valu
         "acknowledgedEvents": record.events,
         "header": record.header,
     });
-    // The catalog may be a batch behind after a crash; the open run itself never is.
+    // After a crash the catalog may lag by one batch; the open run is current.
     if record.status == Status::Running
         && let Some(shown) = shown.as_object_mut()
     {

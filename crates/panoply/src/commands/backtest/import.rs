@@ -1,4 +1,4 @@
-//! `panoply backtest import`: brings files of engines in and completes their runs.
+//! `panoply backtest import`: imports files of backtest engines and completes their runs.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read};
@@ -22,7 +22,6 @@ use crate::failure::Failure;
 use crate::out::{Out, notice};
 use crate::progress_bar::ProgressBar;
 
-/// Runs it.
 pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<Value, Failure> {
     let (named, header) = described(arguments.run.as_deref())?;
     let mapping = arguments.map.as_deref().map(mapping).transpose()?;
@@ -34,7 +33,7 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
     let own_names = readings.iter().all(|one| matches!(one, SourceFormat::Known(Format::Native)));
     let run = match named {
         Some(run) => run,
-        // Native events name their runs themselves.
+        // Native events carry their run ids.
         None if own_names => Guid::new(0),
         None => run_of_content(&arguments.files)?,
     };
@@ -58,7 +57,7 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
     complete(arguments, import)
 }
 
-/// The id and the description of the run, when a file tells them.
+/// Reads id and description of the run from `--run`.
 fn described(file: Option<&Path>) -> Result<(Option<Guid>, RunHeader), Failure> {
     let Some(file) = file else { return Ok((None, RunHeader::default())) };
     let text = std::fs::read_to_string(file).map_err(|error| unread(file, &error))?;
@@ -83,7 +82,7 @@ fn mapping(file: &Path) -> Result<Mapping, Failure> {
     })
 }
 
-/// How a file is to be read. It is looked at before anything is written.
+/// Detects the format of a file before anything is written.
 fn reading<'a>(
     file: &Path,
     format: BacktestFormat,
@@ -120,10 +119,9 @@ fn reading<'a>(
     Ok(SourceFormat::Known(format))
 }
 
-/// A run for files that name none: the same files always give the same one, so that nothing is
-/// imported twice.
+/// Derives a run id from the content of the files, so that a repeated import is detected.
 fn run_of_content(files: &[std::path::PathBuf]) -> Result<Guid, Failure> {
-    /// The space of names for runs made so; drawn once.
+    /// UUID namespace of derived run ids; generated once.
     const SPACE: Guid = Guid::new(0x6f1c_2a57_3f0b_4d0e_9a55_70e2_6f3a_b0c1);
     let mut hash = Sha256::new();
     for file in files {
@@ -147,7 +145,7 @@ fn opened(file: &Path) -> Result<File, Failure> {
     File::open(file).map_err(|error| unread(file, &error))
 }
 
-/// Completes the runs, unless they stay open; says what is in them.
+/// Completes the runs unless `--open` is given; prints their content.
 fn complete(arguments: &BacktestImport, mut import: Import) -> Result<Value, Failure> {
     let acknowledged = import.acknowledge().map_err(failed)?;
     for (line, reason) in import.homeless() {

@@ -1,4 +1,4 @@
-//! `panoply backtest`: brings event logs in, gives them back, lists, completes and deletes runs.
+//! `panoply backtest`: imports, exports, lists, completes and deletes runs.
 
 pub(super) mod http_routes;
 mod import;
@@ -32,7 +32,7 @@ use crate::out::{Out, notice};
 use crate::packs;
 use crate::progress_bar::ProgressBar;
 
-/// A change of runs by this command.
+/// Operation of this command.
 const fn change(name: &'static str, permissions: &'static [&'static str]) -> OperationSpec {
     OperationSpec { name, pack: "backtest", permissions, data: &["backtests"] }
 }
@@ -41,7 +41,6 @@ const IMPORT: OperationSpec = change("backtest/import", &["backtests:import"]);
 const SEAL: OperationSpec = change("backtest/seal", &["backtests:import"]);
 const DELETE: OperationSpec = change("backtest/delete", &["backtests:delete"]);
 
-/// Runs it.
 pub(super) fn run(command: &Backtest, session: &Session) -> Result<ExitCode, Failure> {
     let store = store(session)?;
     match command {
@@ -164,7 +163,7 @@ fn seal(id: Guid, store: Arc<dyn Store>) -> Result<SealReport, Failure> {
     Ok(report)
 }
 
-/// The run, when it is complete.
+/// Opens a completed run.
 fn sealed(id: Guid, store: &dyn Store) -> Result<SealedRun, Failure> {
     if store.run(id).map_err(failed)?.is_some_and(|record| record.status == Status::Running) {
         return Err(Failure::usage(format!("run `{id}` is still open"))
@@ -174,7 +173,7 @@ fn sealed(id: Guid, store: &dyn Store) -> Result<SealedRun, Failure> {
     run.map_err(failed)
 }
 
-/// A run to read, and the store that has it: the user's own, or else the sample's.
+/// Finds a run in the user's store, else in the sample.
 fn found<'a>(run: &str, store: &'a dyn Store) -> Result<(Guid, &'a dyn Store), Failure> {
     match Guid::parse(run) {
         Some(sample::ID) if store.run(sample::ID).map_err(failed)?.is_none() => {

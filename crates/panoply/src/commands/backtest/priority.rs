@@ -1,22 +1,21 @@
-//! Bringing runs in and sealing them goes behind the answers of a server on the same machine:
-//! who asks waits, who imports comes back later. On a machine with nothing else to do it is as
-//! fast as ever.
+//! Process and thread priority: imports and seals run at a lower priority than a server on the same
+//! machine, because its users wait for replies. On an idle machine they run at full speed.
 
 use std::io;
 
 use rustix::process::nice;
 use tokio::sync::oneshot;
 
-/// How far behind, as `nice` counts. A process that has as much to do gets nine times as much time.
+/// Increment of `nice`. A busy process at nice 0 gets nine times as much CPU time.
 const NICE_INCREMENT: i32 = 10;
 
-/// From now on this process goes behind others, if it may: it does the same work in any case.
+/// Lowers the priority of the calling thread on Linux, else of the process. Best effort.
 pub(super) fn lower() {
     let _ = nice(NICE_INCREMENT);
 }
 
-/// Work of a server on a thread of its own that goes behind its answers. Linux counts each thread
-/// for itself; where the whole process would go behind, none does.
+/// Runs work on a new low-priority thread. Only Linux has a nice value per thread; elsewhere the
+/// priority stays, because lowering it would slow the whole server.
 pub(super) fn spawn_low<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<oneshot::Receiver<T>> {

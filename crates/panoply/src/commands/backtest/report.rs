@@ -1,4 +1,4 @@
-//! `panoply backtest report`: a run on one page, for people.
+//! `panoply backtest report`: figures and trades of a run.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -12,7 +12,6 @@ use crate::cli::BacktestReport;
 use crate::failure::Failure;
 use crate::out::{Out, notice};
 
-/// Runs it.
 pub(super) fn run(arguments: &BacktestReport, store: &dyn Store) -> Result<(), Failure> {
     let (id, store) = found(&arguments.run, store)?;
     let run = sealed(id, store)?;

@@ -1,4 +1,4 @@
-//! Where each client keeps its servers, and what an entry looks like there.
+//! Configuration files of MCP clients and the shape of their entries.
 
 use std::path::{Path, PathBuf};
 
@@ -7,27 +7,26 @@ use serde_json::{Map, Value, json};
 use crate::cli::Client;
 use crate::env_vars::Environment;
 
-/// A client whose servers are in a file.
+/// A client with a configuration file.
 #[derive(Debug)]
 pub(in crate::commands) struct ClientFile {
-    /// The client's name for people.
+    /// Display name.
     pub(in crate::commands) title: &'static str,
-    /// Its file; `None` when we do not know the user's folder.
+    /// Path of the file; `None` when the user's folder is unknown.
     pub(in crate::commands) path: Option<PathBuf>,
-    /// The member of the file that holds the servers.
+    /// JSON member that holds the servers.
     pub(in crate::commands) section: &'static str,
-    /// Whether entries say what kind of server they are.
+    /// Whether entries have a `type`.
     typed: bool,
-    /// What to do once the file is written.
+    /// Instruction after writing the file.
     pub(super) then: &'static str,
 }
 
-/// The clients that have a file.
 pub(in crate::commands) const WITH_FILE: [Client; 3] =
     [Client::Claude, Client::Cursor, Client::Vscode];
 
 impl ClientFile {
-    /// The file of a client; ChatGPT has none, it is told a URL.
+    /// Returns the file of a client; ChatGPT has none and takes a URL.
     pub(in crate::commands) fn of(client: Client, environment: &Environment) -> Option<Self> {
         let in_settings =
             |below: &str| environment.settings_folder().map(|folder| folder.join(below));
@@ -57,8 +56,8 @@ impl ClientFile {
         }
     }
 
-    /// The entry for a server that the client starts. What a user added to an entry of ours,
-    /// such as variables, stays.
+    /// Builds the entry of a stdio server. Members that the user added, such as variables, are
+    /// preserved.
     pub(super) fn entry(&self, server: &LocalServer, there: Option<&Value>) -> Value {
         let mut entry = there.and_then(Value::as_object).cloned().unwrap_or_default();
         if self.typed {
@@ -76,12 +75,12 @@ impl ClientFile {
     }
 }
 
-/// How a client starts us.
+/// Command line of the server.
 #[derive(Debug)]
 pub(super) struct LocalServer {
     pub(super) program: String,
     pub(super) arguments: Vec<String>,
-    /// Set when a flag or variable chose it: the client does not know our environment.
+    /// Set when a flag or variable chose it: the client does not inherit the environment.
     pub(super) home: Option<String>,
 }
 
@@ -96,7 +95,7 @@ impl LocalServer {
     }
 }
 
-/// What a client's configuration says about a server that is reached over HTTP.
+/// Client configuration of an HTTP server.
 pub(in crate::commands) fn http_configuration(name: &str, url: &str, key_needed: bool) -> Value {
     let mut entry = json!({"type": "http", "url": url});
     if let (true, Some(entry)) = (key_needed, entry.as_object_mut()) {

@@ -1,27 +1,27 @@
-//! Changes one entry of a JSON text and leaves every other byte as it was.
+//! Edits one entry of a JSON text and preserves every other byte.
 //!
 //! A client's configuration belongs to its user: comments, order, indentation and the way
-//! numbers are written stay. So the text is not parsed and written anew; the place is found and
-//! the entry put there. JSON with comments and trailing commas (as VS Code has it) is taken too.
-//! Afterwards the result is proved: read again, it must be the old document with just this
-//! entry changed. A document that does not read is refused.
+//! numbers are written stay. The text is therefore not reserialised; the entry is spliced in at its
+//! position. JSON with comments and trailing commas (JSONC, as in VS Code) is supported.
+//! The result is verified: parsed again, it must equal the old document with only this entry
+//! changed. An unparsable document is refused.
 
 use serde_json::{Map, Value};
 
 const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// Why a text was left alone.
+/// Reason why the text was not changed.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Refused {
-    /// It is not JSON; says where.
+    /// Not JSON, with the position.
     NotJson(String),
-    /// It is JSON, but not an object, or the section is not one.
+    /// The document or the section is not an object.
     NotAnObject,
-    /// It reads one way and was changed in another, as with a name that stands twice.
+    /// The edit changed something else, for example because of a duplicate key.
     Ambiguous,
 }
 
-/// The document as a value; an empty text is an empty object.
+/// Parses the document; an empty text is an empty object.
 pub(super) fn read(text: &str) -> Result<Value, Refused> {
     if plain(text).trim().is_empty() {
         return Ok(Value::Object(Map::new()));
@@ -29,7 +29,7 @@ pub(super) fn read(text: &str) -> Result<Value, Refused> {
     serde_json::from_str(&plain(text)).map_err(|error| Refused::NotJson(error.to_string()))
 }
 
-/// The text with `section.name` set to `entry`.
+/// Sets `section.name` to `entry`.
 pub(super) fn set(text: &str, section: &str, name: &str, entry: &Value) -> Result<String, Refused> {
     let before = read(text)?;
     let mut wanted = before.clone();
@@ -57,7 +57,7 @@ pub(super) fn set(text: &str, section: &str, name: &str, entry: &Value) -> Resul
     proved(changed, &wanted)
 }
 
-/// The text without `section.name`; `None` when it is not there.
+/// Removes `section.name`; `None` when it does not exist.
 pub(super) fn remove(text: &str, section: &str, name: &str) -> Result<Option<String>, Refused> {
     let mut wanted = read(text)?;
     let entries = wanted.get_mut(section).and_then(Value::as_object_mut);
@@ -105,7 +105,7 @@ fn put(
         None => {
             let close = format!("{line}\n{}", indent.repeat(depth.saturating_sub(1)));
             let inside = text.get(object.open + 1..object.close).unwrap_or_default();
-            // A comment inside an empty object stays; bare space goes.
+            // A comment inside an empty object is preserved; white space is not.
             let from = if inside.trim().is_empty() { object.open + 1 } else { object.close };
             splice(text, from, object.close, &close)
         }
@@ -139,8 +139,8 @@ fn indent_of(text: &str) -> String {
     }
 }
 
-/// The same text with comments and trailing commas blanked out, byte for byte, so that places
-/// in it are places in the original.
+/// Replaces comments and trailing commas by spaces, byte for byte, so that offsets are the same as
+/// in the original.
 fn plain(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut blank = |from: usize, to: usize| {
@@ -165,17 +165,17 @@ fn plain(text: &str) -> String {
         }
         at = token.to;
     }
-    // Only whole characters were blanked, so this is still UTF-8.
+    // Only whole characters were replaced, so this is still UTF-8.
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// An object of the text, by the places of its parts.
+/// Byte ranges of an object.
 struct Object {
     open: usize,
     close: usize,
     members: Vec<Member>,
     trailing_comma: bool,
-    /// Behind the trailing comma, where there is one.
+    /// After the trailing comma, if any.
     after_last: Option<usize>,
 }
 
@@ -221,12 +221,12 @@ impl Object {
         }
     }
 
-    /// The last member of that name: the one that counts when JSON is read.
+    /// The last member of that name, which takes effect in JSON parsers.
     fn member(&self, name: &str) -> Option<&Member> {
         self.members.iter().rev().find(|member| member.name == name)
     }
 
-    /// What to cut so that the member and one comma are gone; comments stay.
+    /// Range to cut for removing the member and one comma; comments are preserved.
     fn cuts(&self, text: &str, name: &str) -> Option<Vec<(usize, usize)>> {
         let place = self.members.iter().position(|member| member.name == name)?;
         let member = self.members.get(place)?;
@@ -274,7 +274,7 @@ struct Token {
 }
 
 impl Token {
-    /// The next token at or after `at`, comments included, space not.
+    /// Returns the next token at or after `at`, including comments, skipping white space.
     fn next(text: &str, at: usize) -> Option<Self> {
         let rest = text.get(at..)?;
         let from = at + (rest.len() - rest.trim_start_matches(SPACE).len());
@@ -313,7 +313,7 @@ fn word_length(rest: &str) -> usize {
     rest.get(first..).and_then(|after| after.find(ends)).map_or(rest.len(), |end| first + end)
 }
 
-/// The tokens that matter, one after the other.
+/// Iterates over tokens other than comments.
 struct Tokens<'a> {
     text: &'a str,
     at: usize,
@@ -330,13 +330,13 @@ impl Tokens<'_> {
         }
     }
 
-    /// Where the next token is, if it is a comma.
+    /// Position of the next token if it is a comma.
     fn comma(&mut self) -> Option<(usize, usize)> {
         let token = self.next().filter(|token| token.kind == Kind::Punctuation(b','))?;
         Some((token.from, token.to))
     }
 
-    /// Walks over one value and says where it was.
+    /// Skips one value and returns its range.
     fn value(&mut self) -> Option<(usize, usize)> {
         let first = self.next()?;
         let mut depth = 0_usize;
@@ -512,7 +512,7 @@ mod tests {
     }
 
     proptest! {
-        /// Put in and taken out again, the document is what it was.
+        /// Setting and removing an entry restores the document.
         #[test]
         fn setting_and_removing_leaves_the_rest_alone(
             others in prop::collection::btree_map("[a-z\"/]{0,4}", document(), 0..5),
@@ -529,7 +529,7 @@ mod tests {
             prop_assert_eq!(read(&without).unwrap(), before);
         }
 
-        /// Whatever a file holds, it is changed rightly or refused; nothing panics.
+        /// Arbitrary input is edited correctly or refused, without a panic.
         #[test]
         fn no_text_is_too_odd(text in "[{}\\[\\]:,\"a1/* \n\\\\\u{e01}\u{feff}-]{0,40}") {
             let _ = set(&text, "a", "p", &json!(1));

@@ -1,4 +1,4 @@
-//! `panoply ttm eval`: measures search and answers, with a bar while it asks.
+//! `panoply ttm eval`: measures search and answers.
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn input(arguments: &TtmEval) -> Result<Value, Failure> {
     Ok(Value::Object(input))
 }
 
-/// Markdown, or JSON where the file's name says so.
+/// Writes Markdown, or JSON for the extension `.json`.
 fn write_report(file: &Path, reply: &Value, session: &Session) -> Result<(), Failure> {
     let id = reply.get("report_uri").and_then(Value::as_str);
     let id = id.and_then(|uri| uri.rsplit('/').next()).unwrap_or_default();

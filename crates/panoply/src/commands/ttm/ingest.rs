@@ -1,4 +1,4 @@
-//! `panoply ttm ingest` and `panoply ttm jobs`: documents in, and what became of them.
+//! `panoply ttm ingest` and `panoply ttm jobs`: document ingest and its jobs.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,10 +26,10 @@ const fn change(name: &'static str) -> OperationSpec {
 const INGEST: OperationSpec = change("ttm/ingest");
 const UNDO: OperationSpec = change("ttm/ingest-undo");
 
-/// Facts that are printed; `--json` has all.
+/// Maximum number of printed facts; `--json` has all.
 const SHOWN: usize = 25;
 
-/// Shows what files would add, or adds it.
+/// Prints the plan of an ingest, or applies it.
 pub(super) fn ingest(arguments: &TtmIngest, session: &Session) -> Result<ExitCode, Failure> {
     let files = arguments.files.iter().map(|file| whole(file)).collect::<Result<Vec<_>, _>>()?;
     let desk = desk(session, files.iter().filter_map(|file| file.parent().map(Path::to_owned)))?;
@@ -83,7 +83,7 @@ pub(super) fn ingest(arguments: &TtmIngest, session: &Session) -> Result<ExitCod
     Ok(if job.status == Status::Done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Lists jobs, or looks at one, stops it or takes it back.
+/// Lists jobs, or shows, cancels or rolls back one.
 pub(super) fn jobs(arguments: &TtmJobs, session: &Session) -> Result<ExitCode, Failure> {
     let desk = desk(session, std::iter::empty())?;
     let mut out = Out::new();
@@ -119,7 +119,7 @@ pub(super) fn jobs(arguments: &TtmJobs, session: &Session) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-/// The child that reads a file: see `panoply_ttm::ingest::reader`.
+/// Child process that reads a file: see `panoply_ttm::ingest::reader`.
 pub(super) fn read(arguments: &TtmRead) -> Result<ExitCode, Failure> {
     let options: Options = serde_json::from_str(&arguments.options)
         .map_err(|error| Failure::usage(format!("these are no options of a reader: {error}")))?;
@@ -127,7 +127,7 @@ pub(super) fn read(arguments: &TtmRead) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The desk of the home. Files that are named on the command line may be read where they are.
+/// Job service of the home. Files named on the command line are readable in place.
 fn desk(session: &Session, roots: impl Iterator<Item = PathBuf>) -> Result<JobDesk, Failure> {
     let home = session.required_home()?;
     let config = session.config()?;
@@ -138,7 +138,7 @@ fn desk(session: &Session, roots: impl Iterator<Item = PathBuf>) -> Result<JobDe
     Ok(JobDesk::new(shelf, settings, crate::app::clock()))
 }
 
-/// The file itself with its whole way, links in the way resolved; the last part is not followed.
+/// Canonicalises the parent folder; a link in the last component is not followed.
 fn whole(file: &Path) -> Result<PathBuf, Failure> {
     let cannot = |error: &dyn std::fmt::Display| {
         Failure::work(format!("`{}` cannot be read: {error}", file.display()))

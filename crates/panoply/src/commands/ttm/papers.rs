@@ -1,4 +1,4 @@
-//! `panoply ttm import-papers`: takes papers in that a user holds, each file whole or not at all.
+//! `panoply ttm import-papers`: imports papers, each file atomically.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -34,12 +34,12 @@ pub(super) fn import(arguments: &TtmImportPapers, session: &Session) -> Result<E
     })
 }
 
-/// Imports file by file; says what each brought.
+/// Imports file by file and prints the result of each.
 fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Value>, Failure> {
     let shelf = super::shelf(session)?;
     let mut out = Out::new();
     let mut told = Vec::new();
-    // Files are taken in one by one: when one breaks off, those before it stay and are told.
+    // A failed file does not undo the files before it.
     let outcome = arguments.files.iter().try_for_each(|file| {
         let (Imported { added, changed, unchanged }, refused) = import_file(&shelf, file)?;
         let (name, left_out) = (file.display(), refused.len());
@@ -69,8 +69,8 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
     outcome.map(|()| told)
 }
 
-/// Now rather than at the next search, because whoever imports expects to wait.
-fn update_index(shelf: &SqliteUserStore) -> Result<(), Failure> {
+/// Builds the search index now rather than at the next search.
+fn make_searchable(shelf: &SqliteShelf) -> Result<(), Failure> {
     let later = |error: &dyn std::fmt::Display| {
         Failure::work(format!("the papers are imported, but cannot be searched yet: {error}"))
             .hint("the next search tries again; see that the disk has room")
@@ -96,7 +96,7 @@ fn import_file(
     })
 }
 
-/// Either error, as the shelf wants it.
+/// Error of the reader or of the store.
 #[derive(Debug)]
 enum NotImported {
     File(ImportError),
@@ -118,7 +118,7 @@ impl std::fmt::Display for NotImported {
     }
 }
 
-/// All records of a file, or none when it breaks off. A bar shows how much of it was read.
+/// Reads all records of a file, or none on an error, with a progress bar.
 fn take(
     shelf: &SqliteUserStore,
     file: File,
@@ -144,10 +144,10 @@ fn take(
     Ok((imported, refused))
 }
 
-/// How many records there are between two looks at the bar.
+/// Records between two updates of the bar.
 const BAR_EVERY: u64 = 250;
 
-/// A file that says how much of it was read.
+/// Reader that counts bytes.
 struct Counted<'r> {
     file: File,
     bytes: &'r Cell<u64>,

@@ -1,4 +1,4 @@
-//! Who may write to which run, one at a time, and what those hear who may not.
+//! Write access to runs over HTTP: one writer per run, audit records, and refusals.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,20 +20,20 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::priority;
 
-/// Streams at a time; each may hold a batch of 8 MiB and a line of 4 MiB.
+/// Concurrent streams; each may hold a batch of 8 MiB and a line of 4 MiB.
 const MAX_STREAMS: usize = 32;
 
-/// Where runs are taken in.
+/// Shared state of the routes that write runs.
 pub(crate) struct RunWriter {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) stop: CancellationToken,
-    /// Why nothing is taken, if nothing is.
+    /// Reason why no run can be written.
     pub(crate) unavailable: Option<&'static str>,
     pub(crate) writing: Arc<Mutex<BTreeSet<Guid>>>,
 }
 
-/// The right to write to a run, until it is dropped.
+/// Exclusive write access to a run, released on drop.
 pub(crate) struct WriteLease {
     id: Guid,
     writing: Arc<Mutex<BTreeSet<Guid>>>,
@@ -46,8 +46,8 @@ impl Drop for WriteLease {
 }
 
 impl RunWriter {
-    /// Begins a change of the caller: with permission, on a server that takes changes, and with
-    /// an intent that the audit log gets even if the server dies.
+    /// Begins an audited operation: checks permission and read-only mode, and records an intent
+    /// that survives a crash.
     pub(super) async fn begin(
         self: &Arc<Self>,
         spec: &'static OperationSpec,
@@ -75,7 +75,7 @@ impl RunWriter {
         }
     }
 
-    /// The run that a caller may look at.
+    /// Checks the permission and parses the run id.
     pub(super) fn authorize(
         &self,
         caller: &Caller,
@@ -92,7 +92,7 @@ impl RunWriter {
         })
     }
 
-    /// The right to write to a run, when nobody else does.
+    /// Acquires the write lease of a run.
     pub(super) fn lease(&self, id: Guid) -> Result<WriteLease, Refusal> {
         let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if writing.len() >= MAX_STREAMS {
@@ -111,7 +111,7 @@ impl RunWriter {
     }
 }
 
-/// Ends an operation. The request is answered only afterwards.
+/// Ends an operation. The reply must be sent only afterwards.
 pub(super) async fn finish(
     operation: Operation,
     output: &Value,
@@ -122,7 +122,7 @@ pub(super) async fn finish(
     })
 }
 
-/// Goes on to its end even when the client does not wait: what is begun is also recorded.
+/// Runs the work in its own task, so that a disconnect cannot interrupt it before it is recorded.
 pub(super) async fn run_detached(
     work: impl Future<Output = Result<Response, Refusal>> + Send + 'static,
 ) -> Response {
@@ -135,7 +135,7 @@ pub(super) async fn run_detached(
     }
 }
 
-/// Work on the store, off the threads that serve.
+/// Runs store work on the blocking pool.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, LogError> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -148,7 +148,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     }
 }
 
-/// Work on the store that may take long, behind the answers that this server gives meanwhile.
+/// Runs long store work on a low-priority thread.
 pub(super) async fn blocking_low_priority<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, LogError> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -160,7 +160,7 @@ pub(super) async fn blocking_low_priority<T: Send + 'static>(
     done.await.map_err(|error| broken(&error))?.map_err(Refusal::from)
 }
 
-/// Why a request is not done.
+/// HTTP error of a refused request.
 #[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
@@ -175,7 +175,7 @@ impl Refusal {
         Self { status, code, message, hint: None, later: false }
     }
 
-    /// Why the kernel lets an operation not begin.
+    /// Maps the kernel's refusal of an operation.
     fn of_gate(error: ToolError) -> Self {
         if error.kind == ErrorKind::Forbidden {
             let code = if error.code == "READ_ONLY" { "READ_ONLY" } else { "FORBIDDEN" };
@@ -185,7 +185,7 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", error.message).later()
     }
 
-    /// A stream that does not say where it goes on, or leaves lines out.
+    /// The stream has no start position, or skips lines.
     pub(super) fn out_of_sequence(message: String) -> Self {
         Self::new(StatusCode::CONFLICT, "OUT_OF_SEQUENCE", message)
             .hint("GET the run and send from the line after `lastSequence`, with ?sequence=LINE")
@@ -239,7 +239,7 @@ impl Refusal {
         self.code
     }
 
-    /// The published shape of errors, with more details.
+    /// Encodes the published error shape with additional details.
     pub(super) fn json(&self, mut details: Value) -> Value {
         if let (Some(hint), Some(details)) = (self.hint, details.as_object_mut()) {
             details.insert("hint".to_owned(), hint.into());

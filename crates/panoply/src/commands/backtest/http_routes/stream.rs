@@ -16,30 +16,30 @@ use tokio::sync::mpsc;
 
 use super::run_writer::{Refusal, RunWriter, WriteLease, blocking, finish};
 
-/// How often a batch that waits is looked at.
+/// Flush interval of a partial batch.
 const TICK: Duration = Duration::from_secs(1);
-/// A stream on which nothing comes for so long is ended: it keeps others from the run.
+/// An idle stream is ended after this time, because it holds the write lease.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
-/// Acknowledgements that wait for a client which does not read; later ones say the same and more.
+/// Queued acknowledgements for a client that does not read; later ones supersede earlier ones.
 const MAX_QUEUED_ACKS: usize = 16;
 
-/// After so many lines of reply only every sixteenth batch is acked: a client that reads nothing
-/// until it has sent everything must not fill the pipe.
+/// After this number of reply lines only every sixteenth batch is acknowledged: a client that reads
+/// nothing until it has sent everything must not fill the pipe.
 const MAX_ACK_LINES: u64 = 1000;
 
-/// How a stream ended.
+/// End of a stream.
 enum End {
-    /// With its last byte.
+    /// Complete body.
     Whole,
-    /// The connection broke, or nothing came any more.
+    /// Disconnect or idle timeout.
     Cut,
-    /// The server is ending.
+    /// Server shutdown.
     Stopping,
-    /// It could not be written.
+    /// Write failure.
     Failed(Refusal),
 }
 
-/// Takes the stream in, and replies while it does.
+/// Ingests the stream and replies meanwhile.
 pub(super) fn reply(
     writer: Arc<RunWriter>,
     operation: Operation,
@@ -77,7 +77,7 @@ async fn ingest(
         End::Stopping => Some(Refusal::stopping()),
         End::Failed(refusal) => Some(refusal),
     };
-    // What came whole is kept, even when the connection broke after it.
+    // Complete lines are stored even after a disconnect.
     if let Some(mut intake) = intake {
         let finished = blocking(move || {
             let acknowledged = intake.finish(was_cut, now)?;
@@ -102,11 +102,11 @@ async fn ingest(
             "rejected": rejected.0, "rejectedLines": rejected.1, "complete": true,
         }),
     };
-    // Nobody may be there any more.
+    // The client may have disconnected.
     let _ = lines.send(line(&last)).await;
 }
 
-/// Moves pieces of the body into the intake until the body ends.
+/// Feeds the body into the intake until it ends.
 async fn pump(
     writer: &Arc<RunWriter>,
     mut intake: Intake,
@@ -145,7 +145,7 @@ async fn pump(
                 intake = returned;
                 taken
             }
-            // The intake is lost with its thread; what was not acknowledged is sent again.
+            // The thread panicked; the client resends unacknowledged lines.
             Err(refusal) => return (End::Failed(refusal), None),
         };
         match taken {
@@ -154,7 +154,7 @@ async fn pump(
                 *acked = acknowledged;
                 batches += 1;
                 if batches <= MAX_ACK_LINES || batches.is_multiple_of(16) {
-                    // A client that does not read misses some; the last line says it all.
+                    // A full queue drops acknowledgements; the last line has the total.
                     let _ = lines.try_send(line(&summary(*acked)));
                 }
             }
