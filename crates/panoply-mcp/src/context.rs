@@ -163,7 +163,7 @@ pub(crate) fn caller(server: &Inner, parts: Option<&Parts>) -> Result<Caller, Er
         Surface::Http => {
             parts.and_then(|parts| parts.extensions.get::<Caller>()).cloned().ok_or_else(|| {
                 // Unreachable: the authentication layer precedes every route.
-                tracing::error!("an HTTP request came without its caller");
+                tracing::error!("HTTP request without an authenticated caller");
                 ErrorData::internal_error("the server failed to answer this request", None)
             })
         }

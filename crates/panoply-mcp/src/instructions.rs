@@ -23,6 +23,6 @@ fn append(text: &mut String, paragraph: &str) {
         text.push_str("\n\n");
         text.push_str(paragraph);
     } else {
-        tracing::warn!(paragraph, "left out of the instructions, which are full");
+        tracing::warn!(paragraph, "instructions are full; paragraph omitted");
     }
 }

@@ -107,7 +107,7 @@ impl App {
     pub fn in_memory(config: &Config) -> Result<Self, Failure> {
         Self::without_home(
             config,
-            "nothing was to be kept".to_owned(),
+            "in-memory home".to_owned(),
             Vec::new(),
             config.read_only,
             &PackData::Sample,
@@ -168,7 +168,7 @@ fn recover(kernel: &Kernel) {
     }
 }
 
-const STORAGE_UNAVAILABLE: &str = "nothing can be kept now: calls are recorded in memory, and nothing can be changed; see `panoply doctor`";
+const STORAGE_UNAVAILABLE: &str = "the home is unavailable: calls are recorded in memory only and mutations are refused; see `panoply doctor`";
 
 fn open_audit(home: &Home) -> Result<SqliteAuditLog, StoreError> {
     home.create()?;
@@ -195,6 +195,6 @@ fn kernel(packs: Vec<Pack>, world: World, settings: Settings) -> Result<Arc<Kern
     Kernel::new(packs, world, settings).map_err(|violations| {
         let lines: Vec<String> = violations.iter().map(|line| format!("  {line}")).collect();
         Failure::work(format!("the packs break the contract:\n{}", lines.join("\n")))
-            .hint("report it: this build should not have been made")
+            .hint("report a bug: the build is invalid")
     })
 }

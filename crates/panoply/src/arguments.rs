@@ -88,7 +88,7 @@ fn schema_at<'a>(schema: &'a Value, path: &[String], name: &str) -> Result<&'a V
                 let names: Vec<&str> = known.collect();
                 return Err(match nearest(part, names.iter().copied()).first() {
                     Some(near) => failure.hint(format!("did you mean `{near}`?")),
-                    None if names.is_empty() => failure.hint("leave it out: the tool takes none"),
+                    None if names.is_empty() => failure.hint("omit it: the tool has no arguments"),
                     None => failure.hint(format!("use one of: {}", names.join(", "))),
                 });
             }
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_by_the_schema() {
+    fn values_are_typed_by_the_schema() {
         let cases: [(&[&str], Value); 13] = [
             (&["query=7"], json!({"query": "7"})),
             (&["query=a=b, c"], json!({"query": "a=b, c"})),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_with_a_way_out() {
+    fn invalid_argument_is_refused_with_a_hint() {
         let cases: [(&[&str], &str); 9] = [
             (&["limit"], "is not a name and a value (write it as `--arg limit=5`)"),
             (&["=5"], "is not a name and a value"),
@@ -258,13 +258,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_text_whatever_it_looks_like() {
+    fn file_argument_is_always_a_string() {
         let pair = Argument { name: "query".to_owned(), value: RawValue::Text("[1]\n".to_owned()) };
         assert_eq!(build(&schema(), Map::new(), &[pair]).unwrap(), json!({"query": "[1]\n"}));
     }
 
     #[test]
-    fn pairs_add_to_what_was_given_as_json() {
+    fn pairs_are_merged_into_json_arguments() {
         let Value::Object(base) = json!({"query": "x", "symbols": ["A"]}) else { unreachable!() };
         let pairs = [Argument::parse("limit=3").unwrap(), Argument::parse("symbols=B").unwrap()];
         let expected = json!({"query": "x", "symbols": ["A", "B"], "limit": 3});

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn without_settings_everything_is_served_on_loopback() {
+    fn defaults_serve_all_packs_on_loopback() {
         let config = decide("", &[]).unwrap();
         assert_eq!(config.packs, Vec::<String>::new());
         assert_eq!(config.offer, Offer::Core);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_wins_over_a_variable_and_a_variable_over_the_file() {
+    fn flags_override_variables_and_variables_override_the_file() {
         let file = "packs = ['rmf']\ntools = 'all'\n[http]\nlisten = '127.0.0.1:1'";
         let config = decide(file, &[]).unwrap();
         assert_eq!((config.packs[0].as_str(), config.offer), ("rmf", Offer::All));
@@ -384,13 +384,13 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_is_not_given_does_not_undo_a_setting() {
+    fn absent_flag_does_not_override_a_setting() {
         let config = decide("read_only = true", &[]).unwrap().with_flags(&Serving::default());
         assert!(config.read_only);
     }
 
     #[test]
-    fn a_mistake_names_its_place_and_what_was_expected() {
+    fn settings_error_names_the_position_and_expected_value() {
         type Variables = &'static [(&'static str, &'static str)];
         let cases: [(&str, Variables, &str); 5] = [
             ("tols = 'all'", &[], "unknown field `tols`"),
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_that_was_named_is_absolute() {
+    fn named_home_is_absolute() {
         let named = Home::find(&Environment::default(), Some(Path::new("here")));
         assert!(named.chosen && named.folder.unwrap().is_absolute());
         let found = Home::find(&Environment::of(&[("PANOPLY_HOME", "/p")]), None);

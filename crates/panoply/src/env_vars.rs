@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_variable_says_what_it_does_in_one_line() {
+    fn every_variable_has_a_one_line_description() {
         for variable in OURS {
             assert!(variable.name.starts_with("PANOPLY_"), "{}", variable.name);
             assert!((10..100).contains(&variable.description.len()), "{}", variable.name);

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_offered() {
+    fn similar_name_is_suggested() {
         let near = Failure::unknown("pack", "rmff", ["cgt", "rmf"], "list them");
         assert_eq!(near.what_to_do(), Some("did you mean `rmf`?"));
         let far = Failure::unknown("pack", "zzzzzz", ["cgt", "rmf"], "list them");

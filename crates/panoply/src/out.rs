@@ -1,11 +1,10 @@
 //! Standard output of commands: colours only on a terminal, and no panic on a closed pipe.
 //!
-//! `panoply tools
-//!  head -1` closes standard output early. That is not an error: the rest is
+//! `panoply tools | head -1` closes standard output early. That is not an error: the rest is
 //! discarded.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal, StdoutLock, Write};
+use std::io::{self, StdoutLock, Write};
 
 use anstream::AutoStream;
 use clap::builder::styling::{AnsiColor, Style};
@@ -34,10 +33,6 @@ impl Out {
     /// or a dumb terminal.
     pub(crate) fn new() -> Self {
         Self { stream: AutoStream::auto(io::stdout().lock()), reader_gone: false }
-    }
-
-    pub(crate) fn is_terminal() -> bool {
-        io::stdout().is_terminal()
     }
 
     pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {

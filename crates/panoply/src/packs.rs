@@ -18,33 +18,13 @@ use crate::supervisor::FileSupervisor;
 
 /// All packs, in the order in which they are listed.
 pub(crate) const ALL: &[PackDef] = &[
-    PackDef { name: "rmf", about: "Thai Retirement Mutual Funds", build: rmf, files: &[] },
-    PackDef { name: "cgt", about: "UK Capital Gains Tax", build: cgt, files: &[] },
-    PackDef {
-        name: "backtest",
-        about: "debugging trading strategies from event logs",
-        build: backtest,
-        files: &["backtest.db"],
-    },
-    PackDef {
-        name: "noema",
-        about: "cards, decks and reviews for learners",
-        build: noema,
-        files: &["noema.db"],
-    },
-    PackDef {
-        name: "ttm",
-        about: "Thai traditional medicine",
-        build: ttm,
-        files: &["ttm.db", "ttm-eval.db"],
-    },
+    PackDef { name: "rmf", build: rmf, files: &[] },
+    PackDef { name: "cgt", build: cgt, files: &[] },
+    PackDef { name: "backtest", build: backtest, files: &["backtest.db"] },
+    PackDef { name: "noema", build: noema, files: &["noema.db"] },
+    PackDef { name: "ttm", build: ttm, files: &["ttm.db", "ttm-eval.db"] },
     #[cfg(feature = "conformance")]
-    PackDef {
-        name: CONFORMANCE,
-        about: "fixture of the conformance suites",
-        build: conformance,
-        files: &[],
-    },
+    PackDef { name: CONFORMANCE, build: conformance, files: &[] },
 ];
 
 /// A pack that can be named on the command line.
@@ -52,7 +32,6 @@ pub(crate) const ALL: &[PackDef] = &[
 pub(crate) struct PackDef {
     /// Name on the command line and in URLs.
     pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
     pub(crate) build: BuildPack,
     /// Databases of the pack, which are supervised while it serves.
     pub(crate) files: &'static [&'static str],
@@ -160,8 +139,8 @@ fn rmf(config: &PackConfig) -> Result<Pack, Failure> {
 
 fn rmf_store(config: &PackConfig) -> Result<Arc<panoply_rmf::store::FundStore>, Failure> {
     no_settings("rmf", config)?;
-    let shelf = panoply_rmf::store::FundStore::at(config.file("rmf.tsv"))
-        .map_err(|error| Failure::work(format!("the bundled figures cannot be read: {error}")))?;
+    let shelf = panoply_rmf::store::Shelf::at(config.file("rmf.tsv"))
+        .map_err(|error| Failure::work(format!("cannot read the bundled dataset: {error}")))?;
     Ok(Arc::new(shelf))
 }
 
@@ -204,7 +183,8 @@ fn noema(config: &PackConfig) -> Result<Pack, Failure> {
     use panoply_noema::{store::SqliteStore, tools};
     let settings: NoemaSettings =
         config.settings.clone().try_into().map_err(|error| bad_settings("noema", &error))?;
-    let failed = |error: &dyn std::fmt::Display| Failure::work(format!("the cards: {error}"));
+    let failed =
+        |error: &dyn std::fmt::Display| Failure::work(format!("cannot open the cards: {error}"));
     let store = match &config.data {
         PackData::Persistent(folder) => {
             SqliteStore::open(&folder.join("noema.db")).map_err(|error| {
@@ -242,7 +222,7 @@ fn noema_roots(settings: &NoemaSettings, folder: &Path) -> Result<Roots, Failure
     let all: Vec<PathBuf> = own.into_iter().chain(settings.roots.iter().cloned()).collect();
     Roots::of(&all).map_err(|error| {
         let message = format!("`roots` in `[pack.noema]`: a folder cannot be used: {error}");
-        Failure::usage(message).hint("name folders that are there, with their whole path")
+        Failure::usage(message).hint("use existing folders with absolute paths")
     })
 }
 
@@ -323,11 +303,11 @@ pub(crate) fn ttm_ingest(
     allowed.extend_from_slice(more);
     let roots = Roots::of(&allowed).map_err(|error| {
         let message = format!("`roots` in `[pack.ttm]`: a folder cannot be used: {error}");
-        Failure::usage(message).hint("name folders that are there, with their whole path")
+        Failure::usage(message).hint("use existing folders with absolute paths")
     })?;
     let set = &settings.ingest;
     let program = std::env::current_exe()
-        .map_err(|error| Failure::work(format!("this program does not know its place: {error}")))?;
+        .map_err(|error| Failure::work(format!("cannot locate the program: {error}")))?;
     let usual = Limits::default();
     let megabytes = |set: Option<u64>, usual| set.map_or(usual, |set| set.saturating_mul(1 << 20));
     Ok(panoply_ttm::jobs::Settings {
@@ -358,7 +338,7 @@ fn no_settings(pack: &str, config: &PackConfig) -> Result<(), Failure> {
     match config.settings.keys().next() {
         None => Ok(()),
         Some(key) => Err(Failure::usage(format!("`{key}` in `[pack.{pack}]` is not a setting"))
-            .hint("take it out of config.toml")),
+            .hint("remove it from config.toml")),
     }
 }
 
@@ -374,12 +354,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pack_is_served_once_however_often_it_is_named() {
+    fn repeated_pack_name_is_served_once() {
         assert_eq!(chosen(&["cgt", "cgt"]), Ok(vec!["cgt"]));
     }
 
     #[test]
-    fn without_names_all_packs_of_use_are_served() {
+    fn without_names_all_packs_but_the_fixture_are_served() {
         let expected: Vec<&str> =
             ALL.iter().map(|def| def.name).filter(|name| *name != CONFORMANCE).collect();
         assert_eq!(chosen(&[]), Ok(expected));
@@ -409,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_a_pack_gets_the_nearest_one() {
+    fn unknown_pack_name_gets_a_similar_suggestion() {
         let told = chosen(&["cgtt"]).unwrap_err();
         assert_eq!(told, "there is no pack `cgtt`; did you mean `cgt`?");
     }

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_where_they_were_put_and_in_their_colour() {
+    fn marks_have_their_position_and_colour() {
         let sheet = painted(vec![
             Mark::Line(vec![(10.0, 5.0), (50.0, 5.0)]),
             Mark::Dot(30.0, 20.0),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_written_and_every_letter_of_a_code_is_there() {
+    fn text_is_drawn_and_the_font_covers_fund_codes() {
         let face = Face::parse(FONT, 0).unwrap();
         let catalog = panoply_rmf::catalog::FundCatalog::bundled().unwrap();
         for letter in
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_fastened_at_its_end_stays_left_of_it() {
+    fn end_anchored_text_stays_left_of_its_anchor() {
         let end = Mark::Text {
             x: 30.0,
             y: 20.0,

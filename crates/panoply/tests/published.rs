@@ -14,7 +14,7 @@ use panoply_testkit::tidy::{assert_none, root};
 use serde_json::json;
 
 #[test]
-fn nothing_that_was_published_has_changed_under_its_callers() {
+fn published_schemas_stay_compatible() {
     let home = tempfile::tempdir().unwrap();
     let mut server = StdioClient::spawn(
         Command::new(env!("CARGO_BIN_EXE_panoply"))

@@ -94,7 +94,7 @@ impl Jwks {
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) =
                     CachedKeys { keys, fetched: Some(now) };
             }
-            Err(error) => tracing::warn!(%error, "keeping the last good key set"),
+            Err(error) => tracing::warn!(%error, "key set fetch failed; using the cached one"),
         }
     }
 

@@ -103,7 +103,7 @@ impl Elicitor for SessionElicitor {
                 Ok(result) => parse_answer(&result),
                 Err(Unanswered::InTime) => Answer::Unanswered,
                 Err(Unanswered::Failed(reason)) => {
-                    tracing::warn!(reason, "the client did not show a question");
+                    tracing::warn!(reason, "elicitation failed");
                     Answer::Undelivered
                 }
             }
@@ -115,7 +115,7 @@ impl Elicitor for SessionElicitor {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unanswered {
     /// Timed out; the client received a cancellation.
-    #[error("it took too long")]
+    #[error("timed out")]
     InTime,
     /// The client returned an error or disconnected.
     #[error("{0}")]

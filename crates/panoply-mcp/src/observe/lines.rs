@@ -41,13 +41,13 @@ pub struct LogSettings {
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The filter is not in the syntax of `RUST_LOG`.
-    #[error("log filter is not understood: {0}; write `info`, or `warn,panoply=debug`")]
+    #[error("invalid log filter: {0}; write `info`, or `warn,panoply=debug`")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
     /// The process already has a log.
-    #[error("a log has been started before")]
+    #[error("the log has already been started")]
     Started,
     /// The writer thread could not be started.
-    #[error("the thread of the log could not be started")]
+    #[error("cannot start the log thread")]
     Thread(#[from] io::Error),
 }
 

@@ -359,11 +359,11 @@ where
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.running.close();
         if tokio::time::timeout(DRAIN_TIMEOUT, self.running.wait()).await.is_err() {
-            tracing::warn!(left = self.running.len(), "calls were still running at the end");
+            tracing::warn!(left = self.running.len(), "shutdown timeout with calls in flight");
         }
         self.output.close();
         if tokio::time::timeout(FINAL_WRITE_TIMEOUT, &mut self.writer).await.is_err() {
-            tracing::warn!("output is not being read; gave up on the last replies");
+            tracing::warn!("output is not being read; last replies dropped");
             self.writer.abort();
         }
         Ok(())

@@ -44,6 +44,6 @@ pub(crate) async fn serve_session<H, R, W>(
     match ended {
         Some(Ok(reason)) => tracing::debug!(?reason, "session ended"),
         Some(Err(error)) => tracing::error!(%error, "session failed"),
-        None => tracing::warn!("calls were still running when the server was told to end"),
+        None => tracing::warn!("shutdown timeout with calls in flight"),
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn run(call: &Call, session: &Session) -> Result<ExitCode, Failure> {
             "`{}` changes nothing, so a key has no use",
             entry.spec.name
         ))
-        .hint("leave --idempotency-key out"));
+        .hint("omit --idempotency-key"));
     }
     let input = arguments::build(entry.input_schema(), base(call)?, &pairs(call)?)?;
     let request = Request { tool: entry.spec.name, input, scope: &Scope::All };

@@ -59,8 +59,8 @@ fn print_documents(
     let settings = config.pack_settings.get("cgt").cloned().unwrap_or_default();
     let settings: Settings = settings
         .try_into()
-        .map_err(|error| Failure::usage(format!("the settings of cgt make no sense: {error}")))?;
-    let asked = ReportRequest {
+        .map_err(|error| Failure::usage(format!("invalid cgt settings: {error}")))?;
+    let asked = PaperReport {
         content,
         year: report.year,
         name: report.name.as_deref(),

@@ -51,10 +51,10 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
     let admission = Arc::new(HttpAdmission::of(config, &app)?);
     if admission.is_locked_out() && !config.listen.ip().is_loopback() {
         return Err(Failure::usage(format!(
-            "refusing to listen on `{}`: every key is revoked, expired or gone, so nobody could come in",
+            "refusing to listen on `{}`: every key is revoked, expired or deleted, so no request could be admitted",
             config.listen
         ))
-        .hint("make a key with `panoply keys create NAME`"));
+        .hint("create a key with `panoply keys create NAME`"));
     }
     let options = options(config, &app, &admission, &shutdown)?;
     let server = McpServer::new(Arc::clone(&app.kernel), "panoply")
@@ -64,7 +64,7 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
     notice(startup_message(&server, &app, !admission.is_open()));
     if admission.is_locked_out() {
         notice(format_args!(
-            "{WARN}every key is revoked, expired or gone: nobody can come in; make one with `panoply keys create NAME`{WARN:#}"
+            "{WARN}every key is revoked, expired or deleted: no request is admitted; create one with `panoply keys create NAME`{WARN:#}"
         ));
     }
     server.serve().await;
@@ -78,7 +78,7 @@ fn raise_descriptor_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
-        tracing::debug!(%error, "the limit of open files stays as it is");
+        tracing::debug!(%error, "cannot raise the limit of open files");
     }
 }
 
@@ -236,13 +236,13 @@ fn run_writer(
 fn refused(error: HttpError) -> Failure {
     match &error {
         HttpError::Unprotected(address) => Failure::usage(format!(
-            "refusing to listen on `{address}` without keys or a token issuer: everybody who reaches it would be the owner"
+            "refusing to listen on `{address}` without keys or a token issuer: every client that reaches it would be the owner"
         ))
-        .hint("make a key with `panoply keys create NAME`, set an issuer, or listen on 127.0.0.1"),
+        .hint("create a key with `panoply keys create NAME`, set an issuer, or listen on 127.0.0.1"),
         HttpError::UnprotectedName(name) => Failure::usage(format!(
-            "refusing to serve `{name}` without keys or a token issuer: everybody who reaches it by that name would be the owner"
+            "refusing to serve `{name}` without keys or a token issuer: every client that reaches it by that name would be the owner"
         ))
-        .hint("make a key with `panoply keys create NAME`, or set an issuer"),
+        .hint("create a key with `panoply keys create NAME`, or set an issuer"),
         HttpError::Host(_) | HttpError::Origin(_) => Failure::usage(error.to_string()),
         HttpError::Bind { address, source } => {
             Failure::work(format!("cannot listen on `{address}`: {source}"))

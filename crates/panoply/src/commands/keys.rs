@@ -116,7 +116,7 @@ pub(super) fn open_if_there(config: &Config) -> Result<Option<Arc<ApiKeys>>, Fai
 
 fn open(config: &Config) -> Result<Arc<ApiKeys>, Failure> {
     let folder = config.home.folder.as_ref().ok_or_else(|| {
-        Failure::work("there is no place to keep keys").hint("name a folder with --home")
+        Failure::work("there is no folder for keys").hint("name a folder with --home")
     })?;
     let home = Home::at(folder);
     home.create().map_err(failed)?;

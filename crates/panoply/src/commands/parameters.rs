@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nested_choices_and_limits_are_spelled_out() {
+    fn nested_choices_and_limits_are_listed() {
         let schema = json!({
             "required": ["range"],
             "properties": {

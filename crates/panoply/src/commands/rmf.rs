@@ -1,7 +1,7 @@
 //! `panoply rmf`: packs the bundled dataset, syncs a newer one, draws a fund's NAV.
 
 use std::fs;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -109,16 +109,14 @@ fn draw(arguments: &RmfChart, session: &Session) -> Result<(), Failure> {
     let drawn = chart::nav_chart(fund, arguments.days.into());
     let png = arguments.png || (!arguments.svg && arguments.out.as_deref().is_some_and(is_png));
     let picture = if png {
-        picture::png(&drawn).ok_or_else(|| Failure::work("the picture could not be painted"))?
+        picture::png(&drawn).ok_or_else(|| Failure::work("the chart cannot be rendered"))?
     } else {
         chart::svg(&drawn).into_bytes()
     };
     match &arguments.out {
         Some(file) => fs::write(file, picture).map_err(|error| unwritten(file, &error)),
-        None if png => {
-            Err(Failure::usage("a PNG is no text for a terminal")
-                .hint("name a file: --out nav.png"))
-        }
+        None if png => Err(Failure::usage("a PNG cannot be printed on a terminal")
+            .hint("name a file: --out nav.png")),
         None => {
             let mut out = Out::new();
             out.write(chart::svg(&drawn))?;
@@ -140,9 +138,9 @@ fn folder(session: &Session) -> Result<PathBuf, Failure> {
     Ok(session.required_home()?.packs())
 }
 
-fn store(file: Option<PathBuf>) -> Result<FundStore, Failure> {
-    FundStore::at(file)
-        .map_err(|error| Failure::work(format!("the bundled figures cannot be read: {error}")))
+fn shelf(file: Option<PathBuf>) -> Result<Shelf, Failure> {
+    Shelf::at(file)
+        .map_err(|error| Failure::work(format!("cannot read the bundled dataset: {error}")))
 }
 
 fn read(file: &Path) -> Result<String, Failure> {

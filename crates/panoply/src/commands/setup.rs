@@ -32,10 +32,10 @@ pub(super) fn run(setup: &Setup, session: &Session) -> Result<ExitCode, Failure>
             "{} starts the program itself and needs no URL",
             client.title
         ))
-        .hint("leave --url out, or copy the configuration that `panoply http` prints"));
+        .hint("omit --url, or copy the configuration that `panoply http` prints"));
     }
     let program = std::env::current_exe()
-        .map_err(|error| Failure::work(format!("cannot tell where this program is: {error}")))?;
+        .map_err(|error| Failure::work(format!("cannot locate the program: {error}")))?;
     let home = session.home();
     let chosen = home.folder.as_deref().filter(|_| home.chosen);
     let server = LocalServer::new(&program, &setup.packs, chosen);
@@ -201,7 +201,7 @@ fn refused_file(path: &Path, refused: Refused) -> Failure {
         Refused::Ambiguous => format!("`{}` has a name twice", path.display()),
     };
     Failure::work(format!("{what}; it was not touched"))
-        .hint("mend the file, or run without --write and copy what is printed into it")
+        .hint("fix the file, or run without --write and copy what is printed into it")
 }
 
 /// Backs up the file and replaces it atomically by a rename.

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_numbers_of_rows_have_units() {
+    fn checkpoint_intervals_have_units() {
         let cases = [
             ("10m", Some(Every::Time(Duration::from_secs(600)))),
             ("400 d", Some(Every::Time(Duration::from_secs(400 * 86_400)))),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_sealed_before_their_time_is_over() {
+    fn sealing_age_is_below_the_retention_age() {
         let day = |days: u64| Span(Duration::from_secs(days * 86_400));
         let settings =
             |seal_after, retain| AuditSettings { seal_after, retain, ..AuditSettings::default() };

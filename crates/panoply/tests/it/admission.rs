@@ -31,7 +31,7 @@ fn list() -> Value {
 }
 
 #[test]
-fn a_name_without_keys_is_refused() {
+fn allowed_host_without_keys_is_refused() {
     let place = Place::new();
     let said = place.run(&["http", "--listen", "127.0.0.1:0", "--allowed-host", "t.example.com"]);
     assert_eq!(said.status, Some(2), "{said:?}");
@@ -39,7 +39,7 @@ fn a_name_without_keys_is_refused() {
 }
 
 #[test]
-fn the_first_key_closes_an_open_server_and_deleting_the_keys_does_not_open_it() {
+fn first_key_closes_an_open_server_for_good() {
     let place = Place::new();
     let server = place.http(&["cgt"]);
     assert_eq!(server.client().post("/mcp", &list()).status, 200);
@@ -59,7 +59,7 @@ fn the_first_key_closes_an_open_server_and_deleting_the_keys_does_not_open_it() 
 }
 
 #[test]
-fn on_loopback_only_pages_of_our_own_port_may_ask() {
+fn loopback_allows_only_same_port_origins() {
     let place = Place::new();
     let server = place.http(&["cgt"]);
     let ask = |origin: &str| server.client().with_header("origin", origin).get("/metrics").status;
@@ -70,7 +70,7 @@ fn on_loopback_only_pages_of_our_own_port_may_ask() {
 }
 
 #[test]
-fn operators_have_an_address_of_their_own_that_needs_no_key() {
+fn admin_address_needs_no_key() {
     let place = Place::new();
     place.run(&["keys", "create", "some"]).good();
     let server = place.http(&["cgt", "--admin-addr", "127.0.0.1:0"]);
@@ -88,7 +88,7 @@ fn operators_have_an_address_of_their_own_that_needs_no_key() {
 }
 
 #[test]
-fn bad_keys_are_throttled_and_good_ones_are_not() {
+fn invalid_keys_are_throttled_and_valid_ones_are_not() {
     let place = Place::new();
     let key = place.run(&["keys", "create", "good"]).good();
     let server = place.http(&["cgt"]);
@@ -104,7 +104,7 @@ fn bad_keys_are_throttled_and_good_ones_are_not() {
 }
 
 #[test]
-fn a_query_whose_fragments_double_is_refused_at_once_and_recorded() {
+fn exponential_graphql_query_is_refused_and_audited() {
     let place = Place::new();
     let mut server = place.http(&["ttm"]);
     let client = server.client();
@@ -153,7 +153,7 @@ fn idle_h2(server: &HttpServer) -> TcpStream {
 }
 
 #[test]
-fn an_idle_http2_connection_is_told_to_go_away() {
+fn idle_http2_connection_gets_goaway() {
     let place = Place::new();
     place.file("home/config.toml", "[http.limits]\nidle_seconds = 1\n");
     let server = place.http(&["cgt"]);
@@ -171,7 +171,7 @@ fn an_idle_http2_connection_is_told_to_go_away() {
 }
 
 #[test]
-fn a_server_full_of_idle_connections_serves_who_comes_next() {
+fn new_connection_evicts_an_idle_one() {
     let place = Place::new();
     place.file("home/config.toml", "[http.limits]\nconnections = 32\n");
     let server = place.http(&["cgt"]);
@@ -185,7 +185,7 @@ fn a_server_full_of_idle_connections_serves_who_comes_next() {
 }
 
 #[test]
-fn a_body_that_does_not_arrive_is_given_up_on_every_route() {
+fn incomplete_body_times_out_on_every_route() {
     let place = Place::new();
     let server = place.http(&[]);
     let run = "/backtest/runs/6f9619ff-8b86-d011-b42d-00c04fc964ff";

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::place::Place;
 
 #[test]
-fn a_log_that_is_not_there_is_no_error_and_is_not_made() {
+fn missing_audit_log_is_not_an_error_and_not_created() {
     let place = Place::new();
     assert!(place.run(&["audit", "verify"]).good().contains("no audit log yet"));
     assert!(place.run(&["audit", "show"]).good().contains("No call"));
@@ -14,7 +14,7 @@ fn a_log_that_is_not_there_is_no_error_and_is_not_made() {
 }
 
 #[test]
-fn a_byte_that_was_changed_is_found() {
+fn audit_verify_detects_a_changed_byte() {
     let place = Place::new();
     for word in ["one", "two", "three"] {
         place.run(&["call", "search-tools", "--arg", &format!("query={word}")]).good();
@@ -45,7 +45,7 @@ fn a_byte_that_was_changed_is_found() {
 }
 
 #[test]
-fn a_log_that_was_removed_is_found_by_a_noted_head() {
+fn noted_head_detects_a_removed_log() {
     let place = Place::new();
     place.run(&["call", "search-tools", "--arg", "query=x"]).good();
     let head =
@@ -61,7 +61,7 @@ fn a_log_that_was_removed_is_found_by_a_noted_head() {
 }
 
 #[test]
-fn a_head_that_was_noted_must_look_like_one() {
+fn invalid_noted_head_is_refused() {
     let place = Place::new();
     let said = place.run(&["audit", "verify", "--noted", "12"]);
     assert_eq!(said.status, Some(2), "{said:?}");

@@ -40,7 +40,7 @@ fn segment_files(place: &Place) -> Vec<PathBuf> {
 }
 
 #[test]
-fn rows_say_from_where_and_with_which_key_and_refused_logins_are_counted() {
+fn audit_rows_have_address_and_key_and_count_refused_logins() {
     let place = Place::new();
     let owner = place.run(&["keys", "create", "laptop", "--profile", "owner"]).good();
     let revoked = place.run(&["keys", "create", "old", "--profile", "reader"]).good();
@@ -96,7 +96,7 @@ fn rows_say_from_where_and_with_which_key_and_refused_logins_are_counted() {
 }
 
 #[test]
-fn a_caller_without_a_permission_is_a_row_of_the_tool() {
+fn denied_call_is_audited_under_the_tool() {
     let place = Place::new();
     let reader = place.run(&["keys", "create", "reader", "--profile", "reader"]).good();
     let server = place.http(&[]);
@@ -118,7 +118,7 @@ fn a_caller_without_a_permission_is_a_row_of_the_tool() {
 }
 
 #[test]
-fn rows_are_sealed_pruned_and_backed_up_beside_a_running_server() {
+fn rows_are_sealed_pruned_and_backed_up_while_a_server_runs() {
     let place = Place::new();
     let server = place.http(&[]);
     for _ in 0..20 {
@@ -177,7 +177,7 @@ fn rows_are_sealed_pruned_and_backed_up_beside_a_running_server() {
 }
 
 #[test]
-fn a_server_seals_and_prunes_by_itself_as_its_settings_say() {
+fn server_seals_and_prunes_by_its_settings() {
     let place = Place::new();
     for query in ["query=one", "query=two"] {
         place.run(&["call", "search-tools", "--arg", query]).good();
@@ -209,7 +209,7 @@ fn a_server_seals_and_prunes_by_itself_as_its_settings_say() {
 }
 
 #[test]
-fn a_segment_that_goes_while_nobody_serves_degrades_readiness() {
+fn segment_removed_while_stopped_degrades_readiness() {
     let place = Place::new();
     place.run(&["call", "search-tools", "--arg", "query=x"]).good();
     place.run(&["audit", "seal"]).good();
@@ -265,7 +265,7 @@ fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_server_sends_checkpoints_by_itself_and_says_when_it_cannot() {
+fn server_sends_checkpoints_and_reports_failures() {
     let place = Place::new();
     // The port is bound, but does not accept yet.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -312,7 +312,7 @@ fn a_server_sends_checkpoints_by_itself_and_says_when_it_cannot() {
 }
 
 #[test]
-fn checkpoints_find_what_the_chain_alone_cannot() {
+fn checkpoints_detect_rewrites_that_the_chain_cannot() {
     let place = Place::new();
     let notes = place.path("notes");
     let file = notes.to_str().unwrap().to_owned();

@@ -16,7 +16,7 @@ fn imported(said: &Said) -> (String, Value) {
 }
 
 #[test]
-fn the_format_of_a_file_is_found_out() {
+fn file_format_is_detected() {
     let place = Place::new();
     let import = |files: &[&Path]| {
         let mut arguments = vec!["backtest", "import", "--json"];
@@ -41,7 +41,7 @@ fn the_format_of_a_file_is_found_out() {
 }
 
 #[test]
-fn a_person_at_a_terminal_sees_how_far_an_import_is_and_nobody_else_does() {
+fn import_shows_progress_only_on_a_terminal() {
     let place = Place::new();
     let file = golden("trades.csv");
     let import = ["backtest", "import", file.to_str().unwrap()];
@@ -54,7 +54,7 @@ fn a_person_at_a_terminal_sees_how_far_an_import_is_and_nobody_else_does() {
 }
 
 #[test]
-fn a_file_in_no_known_format_says_what_was_seen_and_what_is_known() {
+fn unknown_format_error_names_the_known_formats() {
     let place = Place::new();
     let file = place.file("odd.csv", "when,what\n1,2\n");
     let refused = place.run(&["backtest", "import", file.to_str().unwrap()]);
@@ -79,7 +79,7 @@ fn a_file_in_no_known_format_says_what_was_seen_and_what_is_known() {
 }
 
 #[test]
-fn a_report_is_a_table_figures_or_a_page() {
+fn backtest_report_is_table_json_or_html() {
     let place = Place::new();
     let (trades, equity) = (golden("trades.csv"), golden("equity.csv"));
     let said = place.run(&[

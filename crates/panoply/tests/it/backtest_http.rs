@@ -61,7 +61,7 @@ fn total(client: &HttpClient) -> Value {
 }
 
 #[test]
-fn a_run_is_made_filled_sealed_and_asked_over_http() {
+fn run_is_created_filled_sealed_and_queried_over_http() {
     let place = Place::new();
     let server = place.http(&["backtest"]);
     let client = server.client();
@@ -106,7 +106,7 @@ fn a_run_is_made_filled_sealed_and_asked_over_http() {
 }
 
 #[test]
-fn requests_that_make_no_sense_are_told_why() {
+fn invalid_requests_are_refused_with_the_reason() {
     let place = Place::new();
     let server = place.http(&["backtest"]);
     let client = server.client();
@@ -136,7 +136,7 @@ fn requests_that_make_no_sense_are_told_why() {
 }
 
 #[test]
-fn only_callers_who_may_import_can_write_and_nobody_on_a_read_only_server() {
+fn run_writes_need_permission_and_a_writable_server() {
     let place = Place::new();
     let reader = place.run(&["keys", "create", "r", "--profile", "reader"]).good();
     let agent = place.run(&["keys", "create", "a", "--profile", "agent"]).good();
@@ -212,7 +212,7 @@ impl Stream {
 }
 
 #[test]
-fn while_one_stream_writes_to_a_run_another_is_told_to_wait() {
+fn second_writer_of_a_run_gets_retry_after() {
     let place = Place::new();
     let server = place.http(&["backtest"]);
     let client = server.client();
@@ -239,7 +239,7 @@ fn while_one_stream_writes_to_a_run_another_is_told_to_wait() {
 }
 
 #[test]
-fn a_connection_that_breaks_loses_nothing_that_came_whole() {
+fn disconnect_preserves_complete_lines() {
     let place = Place::new();
     let server = place.http(&["backtest"]);
     let client = server.client();
@@ -266,7 +266,7 @@ fn a_connection_that_breaks_loses_nothing_that_came_whole() {
 
 #[cfg(unix)]
 #[test]
-fn a_server_that_is_killed_has_every_acknowledged_event_once_when_it_is_back() {
+fn acknowledged_events_survive_a_kill_exactly_once() {
     let place = Place::new();
     let mut server = place.http(&["backtest"]);
     put(&server.client(), RUN, "");
@@ -290,7 +290,7 @@ fn a_server_that_is_killed_has_every_acknowledged_event_once_when_it_is_back() {
 }
 
 #[test]
-fn lines_are_counted_once_however_often_they_are_sent() {
+fn resent_lines_are_counted_once() {
     let place = Place::new();
     let server = place.http(&["backtest"]);
     let client = server.client();
@@ -313,7 +313,7 @@ fn lines_are_counted_once_however_often_they_are_sent() {
 
 #[cfg(unix)]
 #[test]
-fn a_server_that_is_told_to_end_acknowledges_what_it_has() {
+fn shutdown_acknowledges_received_events() {
     let place = Place::new();
     let mut server = place.http(&["backtest"]);
     put(&server.client(), RUN, "");

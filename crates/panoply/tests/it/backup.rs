@@ -25,7 +25,7 @@ fn decks(place: &Place, home: &Path) -> usize {
 }
 
 #[test]
-fn a_backup_of_a_busy_home_is_restored_whole() {
+fn backup_of_a_home_in_use_is_restored_completely() {
     let place = Place::new();
     let server = place.http(&[]);
     let client = server.client();
@@ -68,7 +68,7 @@ fn a_backup_of_a_busy_home_is_restored_whole() {
 }
 
 #[test]
-fn a_restore_refuses_a_damaged_backup_a_running_server_and_existing_data() {
+fn restore_refuses_damaged_backup_running_server_and_existing_data() {
     let place = Place::new();
     place.run(&["call", "create-deck", "--arg", "name=Thai"]).good();
     let folder = place.path("backup");

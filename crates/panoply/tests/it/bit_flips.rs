@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::place::Place;
 
-/// Flips for each file in `./test`; `./test --long` runs [`a_thousand_flips_of_each_file`].
+/// Flips for each file in `./test`; `./test --long` runs [`thousand_bit_flips_of_each_file`].
 const FEW: usize = 8;
 
 /// Linear congruential generator with a fixed seed, for reproducible failures.
@@ -218,12 +218,12 @@ fn flip_each_file(times: usize) {
 }
 
 #[test]
-fn a_flip_in_any_file_is_an_error_or_changes_nothing() {
+fn bit_flip_is_an_error_or_changes_no_reply() {
     flip_each_file(FEW);
 }
 
 #[test]
 #[ignore = "takes many minutes: ./test --long"]
-fn a_thousand_flips_of_each_file() {
+fn thousand_bit_flips_of_each_file() {
     flip_each_file(1000);
 }

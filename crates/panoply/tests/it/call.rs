@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::place::Place;
 
 #[test]
-fn an_answer_is_text_for_people() {
+fn reply_is_printed_as_text() {
     let place = Place::new();
     let said =
         place.run(&["call", "search-tools", "--arg", "query=audit", "--arg", "limit=1"]).good();
@@ -15,7 +15,7 @@ fn an_answer_is_text_for_people() {
 }
 
 #[test]
-fn arguments_come_as_json_pairs_files_or_standard_input() {
+fn arguments_are_read_from_json_pairs_files_and_stdin() {
     let place = Place::new();
     place.file("name.txt", "search-tools");
     let json_flag = "--json";
@@ -32,14 +32,14 @@ fn arguments_come_as_json_pairs_files_or_standard_input() {
 }
 
 #[test]
-fn what_stands_beside_the_reply_can_be_had_too() {
+fn meta_flag_prints_the_meta_object() {
     let place = Place::new();
     let said = place.run(&["call", "search-tools", "--arg", "query=x", "--json", "--meta"]);
     assert_eq!(said.json()["_meta"]["panoply/audit"]["status"], "ok");
 }
 
 #[test]
-fn a_tool_that_says_no_gives_status_1_and_everything_that_is_wrong() {
+fn failed_tool_gives_status_1_and_all_problems() {
     let place = Place::new();
     let said = place.run(&["call", "describe-tool", r#"{"nme": 7}"#]);
     expect![[r#"
@@ -56,7 +56,7 @@ fn a_tool_that_says_no_gives_status_1_and_everything_that_is_wrong() {
 }
 
 #[test]
-fn a_pack_that_explains_its_errors_is_heard_in_full() {
+fn pack_errors_are_printed_in_full() {
     let place = Place::new();
     let said = place.run(&["call", "parse_transactions", "--arg", "cgt_content=2024-01-15 BUY"]);
     assert_eq!(said.status, Some(1));
@@ -65,7 +65,7 @@ fn a_pack_that_explains_its_errors_is_heard_in_full() {
 }
 
 #[test]
-fn a_command_line_that_makes_no_sense_gives_status_2_and_a_way_out() {
+fn invalid_command_line_gives_status_2_and_a_hint() {
     let place = Place::new();
     let cases: [(&[&str], &str); 9] = [
         (&["call", "serch-tools"], "did you mean `search-tools`?"),
@@ -86,7 +86,7 @@ fn a_command_line_that_makes_no_sense_gives_status_2_and_a_way_out() {
 }
 
 #[test]
-fn a_call_is_recorded_like_an_agents() {
+fn cli_call_is_audited_like_an_agent_call() {
     let place = Place::new();
     place.run(&["call", "search-tools", "--arg", "query=x"]).good();
     let rows = place.run(&["audit", "show", "--json"]).json();
@@ -99,7 +99,7 @@ fn a_call_is_recorded_like_an_agents() {
 /// `head` closes the pipe after one line; a panic would show in standard error and in the status.
 #[cfg(unix)]
 #[test]
-fn a_reader_that_leaves_early_is_no_error() {
+fn closed_stdout_pipe_is_not_an_error() {
     let place = Place::new();
     let program = place.panoply(&[]);
     for command in ["docs", "tools --json", "completions bash", "--help", "contract check"] {

@@ -5,7 +5,7 @@ use crate::place::Place;
 const TRADES: &str = "2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD\n2024-06-20 SELL AAPL 50 @ 180 USD FEES 5 USD\n2024-06-25 BUY AAPL 10 @ 170 USD\n";
 
 #[test]
-fn a_report_is_a_table_json_or_paper() {
+fn cgt_report_is_table_json_or_document() {
     let place = Place::new();
     place.file("trades.cgt", TRADES);
     // Figures of cgt-tool 0.14.3, reproduced by an exact model.
@@ -30,7 +30,7 @@ fn a_report_is_a_table_json_or_paper() {
 }
 
 #[test]
-fn trades_are_read_explained_and_refused_with_their_lines() {
+fn trades_are_parsed_and_errors_name_their_lines() {
     let place = Place::new();
     place.file("trades.cgt", TRADES);
     assert!(place.run(&["cgt", "parse", "trades.cgt"]).good().contains("3 transactions"));
@@ -49,7 +49,7 @@ fn trades_are_read_explained_and_refused_with_their_lines() {
 }
 
 #[test]
-fn a_brokers_export_becomes_lines_and_rates_can_be_asked_for() {
+fn broker_export_is_converted_and_rates_are_printed() {
     let place = Place::new();
     place.file("old.txt", "B 08/09/2010 BARC 5000 4.1565 9.95 104\nX what\n");
     let said = place.run(&["cgt", "import", "old.txt"]);

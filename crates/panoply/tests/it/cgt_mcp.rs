@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::place::Place;
 
 #[test]
-fn it_introduces_itself_and_serves_its_pack_and_no_other() {
+fn cgt_mcp_serves_only_the_cgt_pack() {
     let place = Place::new();
     // Settings about packs do not apply to `cgt-mcp`.
     let mut client = StdioClient::spawn(place.cgt_mcp().env("PANOPLY_PACKS", "nonsense"));
@@ -27,7 +27,7 @@ fn it_introduces_itself_and_serves_its_pack_and_no_other() {
 }
 
 #[test]
-fn the_end_of_its_input_is_a_good_end_even_before_the_handshake() {
+fn end_of_input_before_the_handshake_gives_status_0() {
     for opening in [&b""[..], b"{\"jsonrpc\"", b"junk\n"] {
         let place = Place::new();
         let mut client = StdioClient::spawn(&mut place.cgt_mcp());
@@ -38,7 +38,7 @@ fn the_end_of_its_input_is_a_good_end_even_before_the_handshake() {
 
 #[cfg(unix)]
 #[test]
-fn signals_end_it_with_status_0() {
+fn signals_end_the_server_with_status_0() {
     for signal in ["TERM", "INT", "HUP"] {
         let place = Place::new();
         let mut client = StdioClient::spawn(&mut place.cgt_mcp());

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::place::Place;
 
 #[test]
-fn a_fresh_place_is_well_and_stays_untouched() {
+fn doctor_on_a_new_home_finds_no_problem_and_writes_nothing() {
     let place = Place::new();
     let said = place.run(&["doctor", "--json"]);
     assert_eq!(said.status, Some(0), "{said:?}");
@@ -18,7 +18,7 @@ fn a_fresh_place_is_well_and_stays_untouched() {
 }
 
 #[test]
-fn a_place_in_use_shows_its_files_and_the_state_of_the_chain() {
+fn doctor_lists_files_and_chain_state_of_a_used_home() {
     let place = Place::new();
     place.run(&["call", "search-tools", "--arg", "query=x"]).good();
     place.run(&["keys", "create", "k"]).good();
@@ -29,7 +29,7 @@ fn a_place_in_use_shows_its_files_and_the_state_of_the_chain() {
 }
 
 #[test]
-fn each_thing_that_is_wrong_comes_with_what_to_do() {
+fn every_problem_has_a_hint() {
     let place = Place::new();
     place.file("home/config.toml", "tols = 'all'");
     place.file("home/audit.db", "this is not a database, whatever its name says");
@@ -45,7 +45,7 @@ fn each_thing_that_is_wrong_comes_with_what_to_do() {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_is_told() {
+fn doctor_reports_an_unwritable_home() {
     let place = Place::new();
     let blocked = place.file("blocked", "");
     let said = place.run(&["doctor", "--json", "--home", &blocked.display().to_string()]);
@@ -54,7 +54,7 @@ fn a_home_that_cannot_be_written_is_told() {
 }
 
 #[test]
-fn a_client_that_starts_a_program_which_is_gone_is_told() {
+fn doctor_reports_a_client_entry_with_a_missing_program() {
     let place = Place::new();
     place.file(
         ".cursor/mcp.json",

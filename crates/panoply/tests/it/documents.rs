@@ -9,7 +9,7 @@ use panoply::cli::Cli;
 use crate::place::Place;
 
 #[test]
-fn every_command_in_the_documents_is_one() {
+fn every_command_in_the_documents_is_valid() {
     let mut commands = Vec::new();
     for document in ["README.md", "docs/operating.md", "CONTRIBUTING.md", "SECURITY.md"] {
         commands
@@ -25,7 +25,7 @@ fn every_command_in_the_documents_is_one() {
 }
 
 #[test]
-fn the_settings_in_the_documents_are_settings() {
+fn settings_in_the_documents_are_valid() {
     let operating = text("docs/operating.md");
     let settings =
         operating.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();

@@ -56,7 +56,7 @@ fn shaken(place: &Place, capabilities: &Value) -> StdioClient {
 }
 
 #[test]
-fn over_lines_the_person_decides_and_the_agent_does_not() {
+fn stdio_elicitation_requires_the_users_consent() {
     let place = Place::new();
     let card = draft(&place);
     let mut client = shaken(&place, &json!({"elicitation": {}}));
@@ -88,7 +88,7 @@ fn over_lines_the_person_decides_and_the_agent_does_not() {
 }
 
 #[test]
-fn a_client_without_the_capability_gets_the_refusal_with_the_ways() {
+fn client_without_elicitation_gets_a_refusal_with_alternatives() {
     let place = Place::new();
     let card = draft(&place);
     let mut client = shaken(&place, &json!({}));
@@ -157,7 +157,7 @@ fn agent(server: &HttpServer, key: &str) -> (HttpClient, String) {
 }
 
 #[test]
-fn over_http_the_question_is_an_event_and_only_the_asked_caller_can_answer() {
+fn http_elicitation_is_an_event_and_only_the_asked_caller_can_answer() {
     let place = Place::new();
     let card = draft(&place);
     let (key, other_key) = (agent_key(&place), agent_key(&place));
@@ -195,7 +195,7 @@ fn over_http_the_question_is_an_event_and_only_the_asked_caller_can_answer() {
 }
 
 #[test]
-fn since_2026_07_28_the_reply_asks_and_a_second_call_brings_the_answer() {
+fn round_trip_elicitation_of_2026_07_28_uses_a_second_call() {
     let place = Place::new();
     let card = draft(&place);
     let key = agent_key(&place);

@@ -79,7 +79,7 @@ fn findings(place: &Place, arguments: &[&str]) -> (Option<i32>, Vec<String>) {
 }
 
 #[test]
-fn doctor_opens_every_file_and_names_the_damaged_one() {
+fn doctor_checks_every_file_and_names_the_damaged_one() {
     let place = furnished();
     place.run(&["keys", "create", "k"]).good();
     assert_eq!(findings(&place, &[]), (Some(0), vec![]));
@@ -108,7 +108,7 @@ fn doctor_opens_every_file_and_names_the_damaged_one() {
 }
 
 #[test]
-fn a_damaged_pack_answers_with_an_error_while_the_others_serve() {
+fn damaged_pack_returns_errors_while_other_packs_serve() {
     let place = furnished();
     cut_in_half(&place.home().join("packs/noema.db"));
     place.file("home/packs/rmf.tsv", "half a fi");
@@ -128,7 +128,7 @@ fn a_damaged_pack_answers_with_an_error_while_the_others_serve() {
 }
 
 #[test]
-fn a_pack_that_is_mended_serves_again_without_a_restart() {
+fn repaired_pack_serves_again_without_restart() {
     let place = furnished();
     let file = place.home().join("packs/noema.db");
     let whole = fs::read(&file).unwrap();
@@ -144,7 +144,7 @@ fn a_pack_that_is_mended_serves_again_without_a_restart() {
 }
 
 #[test]
-fn a_store_that_failed_to_open_once_is_opened_later() {
+fn store_that_failed_to_open_is_retried() {
     let place = furnished();
     let (audit, away) = (place.home().join("audit.db"), place.path("away"));
     fs::rename(&audit, &away).unwrap();
@@ -168,7 +168,7 @@ fn a_store_that_failed_to_open_once_is_opened_later() {
 }
 
 #[test]
-fn a_file_deleted_or_replaced_under_the_server_refuses_writes_and_reads() {
+fn deleted_or_replaced_file_refuses_reads_and_writes() {
     let place = furnished();
     let server = place.http(&[]);
     let client = server.client();
@@ -190,7 +190,7 @@ fn a_file_deleted_or_replaced_under_the_server_refuses_writes_and_reads() {
 }
 
 #[test]
-fn a_home_deleted_under_the_server_acknowledges_nothing() {
+fn deleted_home_acknowledges_nothing() {
     let place = furnished();
     let server = place.http(&[]);
     let client = server.client();
@@ -207,7 +207,7 @@ fn a_home_deleted_under_the_server_acknowledges_nothing() {
 }
 
 #[test]
-fn a_broken_audit_chain_is_told_at_start() {
+fn broken_audit_chain_is_reported_at_startup() {
     let place = furnished();
     let file = place.home().join("audit.db");
     let mut bytes = fs::read(&file).unwrap();
@@ -257,7 +257,7 @@ fn server_on(disk: &SmallDisk, place: &Place) -> HttpServer {
 }
 
 #[test]
-fn a_full_disk_is_told_as_such_and_recovered_from_without_a_restart() {
+fn full_disk_is_reported_and_recovers_without_restart() {
     let place = Place::new();
     let Some(disk) = SmallDisk::mount(place.path("disk"), "6m") else { return };
     let server = server_on(&disk, &place);
@@ -294,7 +294,7 @@ fn a_full_disk_is_told_as_such_and_recovered_from_without_a_restart() {
 }
 
 #[test]
-fn a_read_only_home_serves_reads_and_says_so() {
+fn read_only_home_serves_reads_and_is_reported() {
     let place = Place::new();
     let Some(disk) = SmallDisk::mount(place.path("disk"), "16m") else { return };
     {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::place::Place;
 
 #[test]
-fn it_says_where_it_is_and_how_to_connect() {
+fn startup_message_has_urls_and_client_configuration() {
     let place = Place::new();
     let server = place.http(&[]);
     let url = format!("http://{}/mcp", server.address);
@@ -21,7 +21,7 @@ fn it_says_where_it_is_and_how_to_connect() {
 }
 
 #[test]
-fn both_eras_are_spoken_at_one_address() {
+fn handshake_and_stateless_clients_share_one_endpoint() {
     let place = Place::new();
     let server = place.http(&["cgt"]);
     let client = server.client();
@@ -60,7 +60,7 @@ fn both_eras_are_spoken_at_one_address() {
 }
 
 #[test]
-fn bodies_that_are_no_requests_are_answered() {
+fn invalid_request_bodies_are_answered() {
     let place = Place::new();
     let server = place.http(&[]);
     let client = server.client();
@@ -88,7 +88,7 @@ fn operators_see_health_readiness_and_metrics() {
 }
 
 #[test]
-fn strange_hosts_and_origins_are_turned_away_unless_allowed() {
+fn foreign_hosts_and_origins_are_refused_unless_allowed() {
     let place = Place::new();
     let key = place.run(&["keys", "create", "proxy"]).good();
     let server = place.http(&[
@@ -115,7 +115,7 @@ fn a_public_address_without_keys_is_refused() {
 }
 
 #[test]
-fn a_key_opens_a_public_address_until_it_is_revoked() {
+fn key_admits_on_a_public_address_until_revoked() {
     let place = Place::new();
     let key = place.run(&["keys", "create", "ci", "--profile", "reader"]).good();
     let start = ["http", "--listen", "0.0.0.0:0", "--allowed-host", "127.0.0.1"];
@@ -136,7 +136,7 @@ fn a_key_opens_a_public_address_until_it_is_revoked() {
 }
 
 #[test]
-fn a_server_that_asked_for_keys_does_not_open_when_the_last_one_is_gone() {
+fn server_stays_closed_when_the_last_key_is_gone() {
     let place = Place::new();
     let key = place.run(&["keys", "create", "only"]).good();
     place.run(&["keys", "revoke", key.split('_').nth(1).unwrap()]).good();
@@ -148,7 +148,7 @@ fn a_server_that_asked_for_keys_does_not_open_when_the_last_one_is_gone() {
 }
 
 #[test]
-fn a_token_issuer_is_named_to_clients_that_have_no_token() {
+fn challenge_names_the_token_issuer() {
     let place = Place::new();
     place.file(
         "home/config.toml",
@@ -165,7 +165,7 @@ fn a_token_issuer_is_named_to_clients_that_have_no_token() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_told() {
+fn occupied_address_is_reported() {
     let place = Place::new();
     let server = place.http(&[]);
     let said = place.run(&["http", "--listen", &server.address]);
@@ -175,7 +175,7 @@ fn an_address_that_is_taken_is_told() {
 
 #[cfg(unix)]
 #[test]
-fn signals_end_it_with_status_0() {
+fn signals_end_the_server_with_status_0() {
     for signal in ["TERM", "INT", "HUP"] {
         let place = Place::new();
         let mut server = place.http(&[]);

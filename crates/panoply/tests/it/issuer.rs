@@ -65,7 +65,7 @@ fn ask(server: &HttpServer, kid: &str) -> u16 {
 }
 
 #[test]
-fn the_keys_of_an_issuer_are_fetched_by_url_and_kept() {
+fn issuer_keys_are_fetched_by_url_and_cached() {
     let key = json!({"kty": "OKP", "kid": "ed", "crv": "Ed25519", "x": PUBLIC});
     let (url, asked) = issuer("200 OK", json!({"keys": [key]}).to_string());
     let (place, before) = (Place::new(), Arc::clone(&asked));
@@ -94,7 +94,7 @@ fn audit_names_the_issuer(mut server: HttpServer, place: &Place) {
 }
 
 #[test]
-fn an_issuer_that_is_away_or_says_too_much_lets_nobody_in() {
+fn unavailable_or_oversized_key_set_admits_no_token() {
     let too_much = format!("{{\"keys\":[],\"x\":\"{}\"}}", "x".repeat(2 << 20));
     let cases =
         [("500 Oops", "{}".to_owned()), ("200 OK", "no JSON".to_owned()), ("200 OK", too_much)];

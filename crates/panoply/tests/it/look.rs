@@ -3,7 +3,7 @@
 use crate::place::Place;
 
 #[test]
-fn help_is_what_we_mean_to_say() {
+fn help_texts_match_the_snapshot() {
     let place = Place::new();
     let commands: [&[&str]; 18] = [
         &[],
@@ -33,13 +33,13 @@ fn help_is_what_we_mean_to_say() {
 }
 
 #[test]
-fn the_version_is_the_crates() {
+fn version_is_the_crate_version() {
     let said = Place::new().run(&["--version"]).good();
     assert_eq!(said.trim(), concat!("panoply ", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
-fn kernel_tools_are_listed_for_people_and_for_programs() {
+fn kernel_tools_are_listed_as_text_and_json() {
     let place = Place::new();
     let text = place.run(&["tools", "--pack", "kernel"]);
     assert_eq!(text.status, Some(0), "{text:?}");
@@ -51,7 +51,7 @@ fn kernel_tools_are_listed_for_people_and_for_programs() {
 }
 
 #[test]
-fn a_tool_is_described_for_people_and_for_programs() {
+fn describe_prints_text_and_json() {
     let place = Place::new();
     insta::assert_snapshot!(place.run(&["describe", "search-tools"]).good());
     let json = place.run(&["describe", "search-tools", "--json"]).json();
@@ -60,7 +60,7 @@ fn a_tool_is_described_for_people_and_for_programs() {
 }
 
 #[test]
-fn the_contract_holds_for_every_tool() {
+fn every_tool_satisfies_the_contract() {
     let place = Place::new();
     let said = place.run(&["contract", "check"]).good();
     assert!(said.contains("keep all 29 lines"), "{said}");
@@ -71,7 +71,7 @@ fn the_contract_holds_for_every_tool() {
 }
 
 #[test]
-fn the_documentation_of_the_tools_is_what_the_program_prints() {
+fn tool_documentation_is_up_to_date() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let place = Place::new();
     let said = place.said(place.panoply(&["docs", "--check"]).current_dir(root));
@@ -79,7 +79,7 @@ fn the_documentation_of_the_tools_is_what_the_program_prints() {
 }
 
 #[test]
-fn documentation_that_is_out_of_date_is_told_with_the_way_to_mend_it() {
+fn outdated_documentation_is_reported_with_a_fix() {
     let place = Place::new();
     place.file("docs/tools.md", "# Tools\n\nold\n");
     let said = place.run(&["docs", "--check"]);
@@ -101,7 +101,7 @@ fn completions_are_made_for_each_shell() {
 }
 
 #[test]
-fn colours_are_for_terminals_and_forced_ones_can_be_had() {
+fn colours_are_printed_on_terminals_or_when_forced() {
     let place = Place::new();
     let plain = place.run(&["tools"]).good();
     assert!(!plain.contains('\u{1b}'));

@@ -10,7 +10,7 @@ const PACKAGE: &[u8] =
     include_bytes!("../../../panoply-noema/tests/golden/sample_anki26_latest.apkg");
 
 #[test]
-fn a_replay_is_that_of_the_python_reference_to_nine_digits() {
+fn replay_matches_py_fsrs_to_nine_digits() {
     let place = Place::new();
     place.file("histories.json", HISTORIES);
     let ours = place.run(&["noema", "replay", "histories.json", "--json"]).json();
@@ -42,7 +42,7 @@ fn a_replay_is_that_of_the_python_reference_to_nine_digits() {
 }
 
 #[test]
-fn a_history_that_cannot_be_read_says_what_is_wrong() {
+fn invalid_history_is_refused_with_the_reason() {
     let place = Place::new();
     place.file(
         "histories.json",
@@ -55,7 +55,7 @@ fn a_history_that_cannot_be_read_says_what_is_wrong() {
 }
 
 #[test]
-fn a_collection_goes_in_and_out_on_the_command_line() {
+fn collection_is_imported_and_exported() {
     let place = Place::new();
     std::fs::write(place.path("in.apkg"), PACKAGE).unwrap();
     let said = place.run(&["noema", "import", "in.apkg"]).good();

@@ -208,7 +208,7 @@ fn without_times(value: &mut Value) {
 }
 
 #[test]
-fn a_tool_with_a_page_gives_the_same_result_over_every_carrier() {
+fn widget_tools_return_the_same_result_over_every_transport() {
     let expected = CARRIERS[0].results();
     let config = Config::load(&Environment::default(), None).unwrap();
     let kernel = App::in_memory(&config).unwrap().kernel;

@@ -16,7 +16,7 @@ mod stub;
 use stub::Stub;
 
 #[test]
-fn a_snapshot_is_packed_into_a_file_the_program_reads() {
+fn packed_snapshot_is_readable() {
     let place = Place::new();
     let fund = json!({
         "fund_id": "M1", "symbol": "A-RMF", "fund_name": "A", "amc": "A COMPANY", "risk_level": 5,
@@ -65,7 +65,7 @@ fn place_with_api() -> (Place, String) {
 }
 
 #[test]
-fn a_sync_brings_new_navs_and_says_what_it_did() {
+fn sync_fetches_new_navs_and_prints_a_summary() {
     let (place, api) = place_with_api();
     let sync = ["rmf", "sync", "--key-env", "KEY", "--base-url", &api];
     let without_key = place.run(&sync);
@@ -90,7 +90,7 @@ fn a_sync_brings_new_navs_and_says_what_it_did() {
 }
 
 #[test]
-fn a_sync_in_a_terminal_shows_how_far_it_is() {
+fn sync_shows_progress_on_a_terminal() {
     let (place, api) = place_with_api();
     let program = env!("CARGO_BIN_EXE_panoply");
     // `script` provides a terminal and captures its output.
@@ -107,7 +107,7 @@ fn a_sync_in_a_terminal_shows_how_far_it_is() {
 }
 
 #[test]
-fn a_fund_is_drawn_as_a_picture_that_says_its_dates() {
+fn chart_has_its_dates() {
     let place = Place::new();
     let picture = place.run(&["rmf", "chart", "kt gold rmf", "--days", "10"]).good();
     assert!(picture.starts_with("<svg") && picture.contains("KT-GOLD RMF"), "{picture}");
@@ -120,7 +120,7 @@ fn a_fund_is_drawn_as_a_picture_that_says_its_dates() {
 }
 
 #[test]
-fn a_fund_is_drawn_as_svg_or_painted_as_png() {
+fn chart_is_written_as_svg_or_png() {
     let place = Place::new();
     let svg = place.run(&["rmf", "chart", "abapac rmf", "--days", "30"]).good();
     assert!(svg.starts_with("<svg") && svg.contains("NAV of ABAPAC-RMF"), "{svg}");
@@ -144,7 +144,7 @@ fn a_fund_is_drawn_as_svg_or_painted_as_png() {
 }
 
 #[test]
-fn a_picture_that_cannot_be_made_says_what_to_do() {
+fn chart_errors_have_hints() {
     let place = Place::new();
     let terminal = place.run(&["rmf", "chart", "ABAPAC-RMF", "--png"]);
     assert_eq!(terminal.status, Some(2), "{terminal:?}");

@@ -13,7 +13,7 @@ const CLAUDE: &str = ".config/Claude/claude_desktop_config.json";
 const VSCODE: &str = ".config/Code/User/mcp.json";
 
 #[test]
-fn what_would_be_written_is_printed() {
+fn setup_prints_the_configuration() {
     let place = Place::new();
     let pages: Vec<String> = ["claude", "cursor", "vscode", "chatgpt"]
         .iter()
@@ -29,7 +29,7 @@ fn what_would_be_written_is_printed() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_made() {
+fn missing_file_is_created() {
     for (client, file, section) in [
         ("claude", CLAUDE, "mcpServers"),
         ("cursor", CURSOR, "mcpServers"),
@@ -47,7 +47,7 @@ fn a_file_that_is_not_there_is_made() {
 }
 
 #[test]
-fn other_entries_comments_and_order_stay_and_a_copy_is_kept() {
+fn other_entries_are_preserved_and_a_backup_is_made() {
     let place = Place::new();
     let before = "{\n  // mine\n  \"zeta\": 1.50,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  },\n  \"alpha\": true\n}\n";
     place.file(CURSOR, before);
@@ -88,7 +88,7 @@ fn other_entries_comments_and_order_stay_and_a_copy_is_kept() {
 }
 
 #[test]
-fn a_file_that_is_not_json_is_not_touched() {
+fn invalid_json_file_is_not_changed() {
     for text in ["{ not json", "[]", "{\"mcpServers\": 7}"] {
         let place = Place::new();
         place.file(CURSOR, text);
@@ -109,7 +109,7 @@ fn a_file_that_is_not_json_is_not_touched() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_stays_a_link_and_permissions_stay() {
+fn symlink_and_permissions_are_preserved() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let place = Place::new();
     let real = place.file("dotfiles/mcp.json", "{}");

@@ -8,7 +8,7 @@ use crate::place::Place;
 const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 #[test]
-fn every_version_with_a_handshake_is_spoken() {
+fn every_handshake_version_is_supported() {
     for version in VERSIONS {
         let place = Place::new();
         let mut client = place.stdio(&[]);
@@ -23,7 +23,7 @@ fn every_version_with_a_handshake_is_spoken() {
 
 /// Clients truncate instructions; the last pack's would be lost first.
 #[test]
-fn a_model_is_told_how_to_use_every_pack() {
+fn instructions_cover_every_pack() {
     let place = Place::new();
     let mut client = place.stdio(&[]);
     let welcome = client.initialize("2025-11-25");
@@ -35,7 +35,7 @@ fn a_model_is_told_how_to_use_every_pack() {
 }
 
 #[test]
-fn the_version_without_a_handshake_is_spoken() {
+fn stateless_version_is_supported() {
     let place = Place::new();
     let mut client = place.stdio(&[]);
     let meta = json!({
@@ -57,7 +57,7 @@ fn the_version_without_a_handshake_is_spoken() {
 }
 
 #[test]
-fn a_listed_tool_is_whole_and_says_what_it_is() {
+fn listed_tool_has_schemas_and_annotations() {
     let place = Place::new();
     let mut client = place.stdio(&["cgt"]);
     client.initialize("2025-11-25");
@@ -78,7 +78,7 @@ fn a_listed_tool_is_whole_and_says_what_it_is() {
 }
 
 #[test]
-fn what_is_listed_is_the_operators_choice() {
+fn listed_tools_follow_the_settings() {
     let place = Place::new();
     let names = |arguments: &[&str]| {
         let mut client = place.stdio(arguments);
@@ -96,7 +96,7 @@ fn what_is_listed_is_the_operators_choice() {
 }
 
 #[test]
-fn kernel_tools_answer_and_leave_a_trail() {
+fn kernel_tools_answer_and_are_audited() {
     let place = Place::new();
     let mut client = place.stdio(&["cgt"]);
     client.initialize("2025-11-25");
@@ -120,7 +120,7 @@ fn kernel_tools_answer_and_leave_a_trail() {
 }
 
 #[test]
-fn each_bad_line_is_answered_and_the_next_good_one_too() {
+fn malformed_line_is_answered_and_the_session_continues() {
     let place = Place::new();
     let mut client = place.stdio(&[]);
     client.initialize("2025-11-25");
@@ -149,7 +149,7 @@ fn each_bad_line_is_answered_and_the_next_good_one_too() {
 }
 
 #[test]
-fn a_line_over_the_cap_is_answered() {
+fn overlong_line_is_answered() {
     let place = Place::new();
     let mut client = place.stdio(&[]);
     client.initialize("2025-11-25");
@@ -161,7 +161,7 @@ fn a_line_over_the_cap_is_answered() {
 }
 
 #[test]
-fn a_closed_input_ends_it_well_at_any_time() {
+fn closing_stdin_ends_the_server_with_status_0() {
     let openings: [&[u8]; 4] = [
         b"",
         b"{\"jsonrpc\":\"2.0\",\"id\":1,",
@@ -178,7 +178,7 @@ fn a_closed_input_ends_it_well_at_any_time() {
 }
 
 #[test]
-fn replies_in_flight_are_delivered_before_the_end() {
+fn replies_in_flight_are_delivered_before_shutdown() {
     let place = Place::new();
     let mut client = place.stdio(&[]);
     client.initialize("2025-11-25");
@@ -198,7 +198,7 @@ fn replies_in_flight_are_delivered_before_the_end() {
 
 #[cfg(unix)]
 #[test]
-fn signals_end_it_with_status_0() {
+fn signals_end_the_server_with_status_0() {
     for signal in ["TERM", "INT", "HUP"] {
         let place = Place::new();
         let mut client = place.stdio(&[]);
@@ -212,7 +212,7 @@ fn signals_end_it_with_status_0() {
 /// the parent can end the server.
 #[cfg(unix)]
 #[test]
-fn the_death_of_its_parent_ends_it() {
+fn server_exits_when_its_parent_dies() {
     let place = Place::new();
     let mut shell = std::process::Command::new("sh");
     let server = place.panoply(&[]);
@@ -227,7 +227,7 @@ fn the_death_of_its_parent_ends_it() {
 }
 
 #[test]
-fn standard_output_carries_nothing_but_the_protocol() {
+fn stdout_carries_only_the_protocol() {
     let place = Place::new();
     let mut command = place.panoply(&["stdio"]);
     command.env("PANOPLY_LOG", "trace");
@@ -239,7 +239,7 @@ fn standard_output_carries_nothing_but_the_protocol() {
 }
 
 #[test]
-fn each_call_is_a_line_of_json_at_its_start_and_at_its_end() {
+fn each_call_logs_a_start_and_an_end_line() {
     let place = Place::new();
     let mut client = place.stdio(&[]);
     client.initialize("2025-11-25");
@@ -258,7 +258,7 @@ fn each_call_is_a_line_of_json_at_its_start_and_at_its_end() {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_still_serves_what_only_reads() {
+fn unwritable_home_still_serves_reads() {
     let place = Place::new();
     // A file in place of the folder: not even root can write into it.
     let blocked = place.file("blocked", "");
@@ -277,7 +277,7 @@ fn tool_names(listed: &Value) -> Vec<String> {
 
 /// A lone surrogate, as JavaScript clients send for a cut emoji, and an unrepresentable number.
 #[test]
-fn a_message_that_cannot_be_represented_is_answered_by_its_id() {
+fn unrepresentable_message_is_answered_with_its_id() {
     let place = Place::new();
     let mut client = place.stdio(&["rmf"]);
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::place::Place;
 
 #[test]
-fn a_search_shows_what_was_found_and_why() {
+fn search_prints_hits_with_explanations() {
     let place = Place::new();
     let said = place.run(&["ttm", "search", "ฟ้าทะลายโจร", "--top-k", "2"]).good();
     let first: Vec<&str> = said.lines().next().unwrap().split_whitespace().collect();
@@ -16,7 +16,7 @@ fn a_search_shows_what_was_found_and_why() {
 }
 
 #[test]
-fn words_need_no_quotes_and_kind_and_language_can_be_chosen() {
+fn search_accepts_unquoted_words_kind_and_language() {
     let place = Place::new();
     let search = ["ttm", "search", "ริดสีดวง", "ทวาร", "--kind", "formulation", "--lang", "en"];
     let said = place.run(&search).good();
@@ -26,7 +26,7 @@ fn words_need_no_quotes_and_kind_and_language_can_be_chosen() {
 }
 
 #[test]
-fn a_program_gets_what_the_tool_gives() {
+fn json_flag_prints_the_structured_reply() {
     let place = Place::new();
     let searched = place.run(&["ttm", "search", "ginger", "--top-k", "3", "--json"]).json();
     let input = json!({"query": "ginger", "lang": "auto", "top_k": 3}).to_string();
@@ -37,7 +37,7 @@ fn a_program_gets_what_the_tool_gives() {
 }
 
 #[test]
-fn what_cannot_be_searched_for_is_told() {
+fn unsearchable_query_is_reported() {
     let place = Place::new();
     let cases: [(&[&str], i32, &str); 5] = [
         (&["--top-k", "0", "ginger"], 1, "top_k must be >0"),

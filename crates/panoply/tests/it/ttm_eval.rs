@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::place::Place;
 
 #[test]
-fn a_run_prints_figures_and_writes_the_report_that_its_address_names() {
+fn eval_prints_figures_and_writes_the_report() {
     let place = Place::new();
     let run = ["ttm", "eval", "--set", "smoke", "--metrics", "R@k,MRR", "--k", "5"];
     let said = place.run(&[&run[..], &["--report", "report.md"]].concat()).good();
@@ -20,7 +20,7 @@ fn a_run_prints_figures_and_writes_the_report_that_its_address_names() {
 }
 
 #[test]
-fn questions_of_ones_own_are_read_from_a_file_and_mistakes_told_by_line() {
+fn custom_questions_are_read_from_a_file_with_errors_by_line() {
     let place = Place::new();
     place.file("own.jsonl", "{\"query\": \"ขิง\", \"relevant\": [\"H:ginger\"]}\n");
     let reply = place.run(&["ttm", "eval", "--file", "own.jsonl", "--json"]).json();

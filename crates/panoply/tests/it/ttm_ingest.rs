@@ -11,7 +11,7 @@ fn call(client: &mut panoply_testkit::client::StdioClient, tool: &str, input: Va
 }
 
 #[test]
-fn a_plan_is_shown_agreed_to_carried_out_and_taken_back() {
+fn ingest_plan_is_printed_applied_and_rolled_back() {
     let place = Place::new();
     let file = place.file("home/ttm/inbox/note.txt", TEXT);
     let batch =
@@ -71,7 +71,7 @@ fn a_plan_is_shown_agreed_to_carried_out_and_taken_back() {
 }
 
 #[test]
-fn what_may_not_be_read_is_refused_with_what_to_do() {
+fn unreadable_path_is_refused_with_a_hint() {
     let place = Place::new();
     let outside = place.file("elsewhere/note.txt", TEXT);
     std::fs::create_dir_all(place.home().join("ttm/inbox")).unwrap();
@@ -101,7 +101,7 @@ fn what_may_not_be_read_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn at_the_command_line_a_file_may_be_read_where_it_is_and_its_plan_is_printed() {
+fn cli_ingest_reads_files_in_place_and_prints_the_plan() {
     let place = Place::new();
     place.file("my notes/บันทึก 1.txt", TEXT);
     let said = place.run(&["ttm", "ingest", "my notes/บันทึก 1.txt"]).good();
@@ -121,7 +121,7 @@ fn at_the_command_line_a_file_may_be_read_where_it_is_and_its_plan_is_printed() 
 
 /// Every herb paired with every indication: a document that would flood the graph.
 #[test]
-fn a_book_that_makes_the_search_worse_is_rolled_back_whole() {
+fn ingest_that_degrades_search_is_rolled_back() {
     let names = |file: &str| -> Vec<String> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ttm");
         let rows = std::fs::read_to_string(format!("{folder}/{file}.jsonl")).unwrap();

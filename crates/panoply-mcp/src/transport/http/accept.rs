@@ -58,10 +58,10 @@ pub(super) async fn serve(listener: Listener, stop: CancellationToken, force: Ca
     tokio::select! {
         () = tasks.wait() => {}
         () = tokio::time::sleep(limits.drain) => {
-            tracing::warn!(left = tasks.len(), "requests were still running at the end");
+            tracing::warn!(left = tasks.len(), "shutdown timeout with requests in flight");
         }
         () = force.cancelled() => {
-            tracing::warn!(left = tasks.len(), "told to end at once; requests were still running");
+            tracing::warn!(left = tasks.len(), "forced shutdown with requests in flight");
         }
     }
 }

@@ -155,12 +155,12 @@ impl Default for HttpLimits {
 pub enum HttpError {
     /// A non-loopback address without authentication.
     #[error(
-        "refusing to listen on `{0}` without keys or a token issuer: everybody who reaches it would be the owner; create a key, set an issuer, or listen on 127.0.0.1"
+        "refusing to listen on `{0}` without keys or a token issuer: every client that reaches it would be the owner; create a key, set an issuer, or listen on 127.0.0.1"
     )]
     Unprotected(SocketAddr),
     /// An allowed host name without authentication.
     #[error(
-        "refusing to serve `{0}` without keys or a token issuer: everybody who reaches it by that name would be the owner; create a key, set an issuer, or drop the name"
+        "refusing to serve `{0}` without keys or a token issuer: every client that reaches it by that name would be the owner; create a key, set an issuer, or drop the name"
     )]
     UnprotectedName(String),
     /// Invalid host name in the settings.

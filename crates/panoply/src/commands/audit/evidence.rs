@@ -171,7 +171,7 @@ pub(super) fn checkpoint(
         }
         (None, Some(to)) => Sink::parse(to, home.folder()),
         (None, None) => {
-            return Err(Failure::usage("there is no place for a checkpoint")
+            return Err(Failure::usage("no destination for the checkpoint")
                 .hint("add --to FILE or --to URL, or set `checkpoint_to` in `[audit]`"));
         }
     };

@@ -37,7 +37,7 @@ pub(super) fn prune(
     let log = required_log(config)?;
     let now = SystemClock::new().now();
     let Some(before) = before.or_else(|| keep.map(|Span(age)| now - age)) else {
-        return Err(Failure::usage("say what to keep").hint("add --keep 400d or --before DATE"));
+        return Err(Failure::usage("no retention limit").hint("add --keep 400d or --before DATE"));
     };
     let pruned = audit_log::prune(&log, before, now).map_err(|error| failed(&error))?;
     print(&pruned, "Pruned", json)

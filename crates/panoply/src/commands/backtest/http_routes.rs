@@ -228,7 +228,7 @@ impl StartSequence {
         match self.sequence {
             None if on_disk == 0 => Ok(1),
             None => Err(Refusal::out_of_sequence(format!(
-                "the run has {on_disk} lines already, and the request does not say where it goes on"
+                "the run already has {on_disk} lines, and the request has no `sequence`"
             ))),
             Some(0) => Err(Refusal::invalid("`sequence` counts lines from 1")),
             Some(first) if first > next => Err(Refusal::out_of_sequence(format!(

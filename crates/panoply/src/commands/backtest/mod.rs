@@ -135,7 +135,7 @@ fn list(store: &dyn Store, as_json: bool) -> Result<(), Failure> {
         return out.finish();
     }
     if runs.is_empty() {
-        out.line("There are no runs yet; bring one in with `panoply backtest import FILE`.")?;
+        out.line("There are no runs yet; import one with `panoply backtest import FILE`.")?;
         return out.finish();
     }
     let table =

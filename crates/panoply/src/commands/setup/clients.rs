@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_keeps_what_a_user_added_to_it() {
+    fn entry_preserves_members_added_by_the_user() {
         let client = ClientFile::of(Client::Vscode, &Environment::default()).unwrap();
         let there = json!({"command": "old", "env": {"X": "1"}, "disabled": true});
         let server = LocalServer::new(Path::new("/p"), &["cgt".to_owned()], Some(Path::new("/h")));

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_becomes_a_whole_one() {
+    fn empty_file_becomes_a_valid_document() {
         check_set(
             "",
             &expect![[r#"
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_order_and_odd_numbers_stay_as_they_are() {
+    fn comments_order_and_number_formats_are_preserved() {
         let text = "\
 // my settings
 {
@@ -442,14 +442,14 @@ mod tests {
     }
 
     #[test]
-    fn our_own_entry_is_replaced_in_its_place() {
+    fn existing_entry_is_replaced_in_place() {
         let text = r#"{"mcpServers": {"panoply": {"command": "old"}, "b": 1}}"#;
         let changed = set(text, "mcpServers", "panoply", &json!(7)).unwrap();
         assert_eq!(changed, r#"{"mcpServers": {"panoply": 7, "b": 1}}"#);
     }
 
     #[test]
-    fn an_entry_is_taken_out_with_its_comma() {
+    fn entry_is_removed_with_its_comma() {
         let cases = [
             (r#"{"s": {"a": 1, "p": 2, "b": 3}}"#, r#"{"s": {"a": 1, "b": 3}}"#),
             (r#"{"s": {"a": 1, "p": 2}}"#, r#"{"s": {"a": 1}}"#),
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_object_of_json_is_refused() {
+    fn non_object_json_is_refused() {
         for text in ["{", "{\"a\": }", "nonsense", "{'a': 1}", "{} {}", "{\"s\": \"", "\u{feff}x"] {
             let refused = set(text, "s", "p", &json!(1));
             assert!(matches!(refused, Err(Refused::NotJson(_))), "{text}: {refused:?}");
@@ -483,14 +483,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_stands_twice_is_changed_where_it_counts() {
+    fn duplicate_key_is_changed_at_its_last_occurrence() {
         let changed = set(r#"{"s": {"p": 1}, "s": {"p": 2}}"#, "s", "p", &json!(3)).unwrap();
         assert_eq!(changed, r#"{"s": {"p": 1}, "s": {"p": 3}}"#);
         assert_eq!(remove(r#"{"s": {"p": 1, "p": 2}}"#, "s", "p"), Err(Refused::Ambiguous));
     }
 
     #[test]
-    fn a_byte_order_mark_is_kept() {
+    fn byte_order_mark_is_preserved() {
         let changed = set("\u{feff}{}", "s", "p", &json!(1)).unwrap();
         assert!(changed.starts_with("\u{feff}{"), "{changed:?}");
     }

@@ -122,7 +122,7 @@ pub(super) fn jobs(arguments: &TtmJobs, session: &Session) -> Result<ExitCode, F
 /// Child process that reads a file: see `panoply_ttm::ingest::reader`.
 pub(super) fn read(arguments: &TtmRead) -> Result<ExitCode, Failure> {
     let options: Options = serde_json::from_str(&arguments.options)
-        .map_err(|error| Failure::usage(format!("these are no options of a reader: {error}")))?;
+        .map_err(|error| Failure::usage(format!("invalid reader options: {error}")))?;
     worker::run(&options, &arguments.scratch, std::io::stdin().lock(), std::io::stdout().lock());
     Ok(ExitCode::SUCCESS)
 }

@@ -197,19 +197,19 @@ impl Refusal {
 
     pub(super) fn not_found(id: Guid) -> Self {
         Self::new(StatusCode::NOT_FOUND, "RUN_NOT_FOUND", format!("there is no run `{id}`"))
-            .hint("make it with PUT /backtest/runs/{id}")
+            .hint("create it with PUT /backtest/runs/{id}")
     }
 
     pub(super) fn coding(coding: &str) -> Self {
         let shown: String = coding.chars().take(40).collect();
-        let said = format!("events are taken as they are, not coded as `{shown}`");
+        let said = format!("content encoding is not supported: `{shown}`");
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "INVALID_PARAMETER", said)
     }
 
     pub(super) fn stopping() -> Self {
-        let said = "the server is ending".to_owned();
+        let said = "the server is shutting down".to_owned();
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "STOPPING", said)
-            .hint("send again, to the server that comes next, what was not acknowledged")
+            .hint("resend unacknowledged lines to the next server")
             .later()
     }
 
@@ -219,9 +219,9 @@ impl Refusal {
     }
 
     fn other_writer() -> Self {
-        let said = "another request is writing to this run".to_owned();
+        let said = "another request is writing this run".to_owned();
         Self::new(StatusCode::CONFLICT, "RUN_BUSY", said)
-            .hint("wait until it has ended; one stream writes to a run at a time")
+            .hint("wait until it has ended; a run has one writer at a time")
             .later()
     }
 
@@ -262,7 +262,7 @@ impl From<LogError> for Refusal {
             LogError::UnknownRun(id) => Self::not_found(*id),
             LogError::WrongStatus { .. } => {
                 Self::new(StatusCode::CONFLICT, "RUN_COMPLETED", error.to_string())
-                    .hint("a completed run takes no more events; use another id")
+                    .hint("a completed run accepts no events; use another id")
             }
             LogError::ConcurrentWriter => Self::other_writer(),
             LogError::Cancelled => Self::stopping(),
@@ -271,7 +271,7 @@ impl From<LogError> for Refusal {
                 tracing::error!(error = %error, "a run could not be written");
                 let said = "the run could not be written".to_owned();
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "DATABASE_ERROR", said)
-                    .hint("send again what was not acknowledged")
+                    .hint("resend unacknowledged lines")
             }
         }
     }
