@@ -36,6 +36,6 @@ fn published_schemas_stay_compatible() {
     }
     assert_eq!(
         before, now,
-        "the record is out of date; write it anew as the head of this file says"
+        "the record is out of date; update it as described at the top of this file"
     );
 }

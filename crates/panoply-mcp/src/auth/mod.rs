@@ -224,7 +224,7 @@ impl NotAdmitted {
             Self::Missing => "send a key or token in the `Authorization: Bearer` header",
             Self::Invalid(_) => "the key or token is not valid",
             Self::Powerless => "the token carries no scope that this server knows",
-            Self::Unavailable => "keys and tokens cannot be checked at the moment; try again",
+            Self::Unavailable => "keys and tokens cannot be checked now; try again",
         }
     }
 

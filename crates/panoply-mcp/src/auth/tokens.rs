@@ -98,7 +98,7 @@ impl TokenVerifier {
         if claims.exp + LEEWAY <= now {
             return Err(NotAdmitted::Invalid("expired"));
         }
-        let not_yet = |moment: Option<f64>| moment.is_some_and(|moment| moment - LEEWAY > now);
+        let not_yet = |time: Option<f64>| time.is_some_and(|time| time - LEEWAY > now);
         if not_yet(claims.nbf) || not_yet(claims.iat) {
             return Err(NotAdmitted::Invalid("not valid yet"));
         }

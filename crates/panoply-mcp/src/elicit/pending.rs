@@ -96,7 +96,7 @@ impl Elicitor for StreamElicitor {
                 Ok(Ok(Some(result))) => parse_answer(&result),
                 Ok(Ok(None) | Err(_)) => Answer::Undelivered,
                 Err(_elapsed) => {
-                    let params = json!({"requestId": id, "reason": "nobody answered in time"});
+                    let params = json!({"requestId": id, "reason": "no answer in time"});
                     let cancelled = json!({
                         "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params,
                     });

@@ -44,7 +44,7 @@ fn pack() -> Pack {
         .with_prompt(Prompt {
             name: "greet",
             title: "Greet",
-            description: "Greets somebody.",
+            description: "Greets a user.",
             arguments: &[
                 PromptArgument { name: "who", description: "Whom.", default: None },
                 PromptArgument { name: "how", description: "How.", default: Some("warmly") },

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{REPLY_TIMEOUT, call, initialize};
 
-/// `examples/stdio_fixture.rs`, which cargo builds beside the tests.
+/// `examples/stdio_fixture.rs`, which cargo builds with the tests.
 fn program() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let built =

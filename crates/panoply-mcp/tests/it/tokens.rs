@@ -263,7 +263,7 @@ async fn forged_and_invalid_tokens_get_the_same_refusal() {
             "a stranger's key under our id",
             sign(Algorithm::RS256, Some("rsa"), &claims(), &stranger),
         ),
-        ("a stranger's key brought along", embedded),
+        ("embedded foreign key", embedded),
         (
             "critical header",
             rsa_with_header(
@@ -292,7 +292,7 @@ async fn forged_and_invalid_tokens_get_the_same_refusal() {
         ("five parts", format!("{good}.x.y")),
         ("not base64", "!!!.!!!.!!!".to_owned()),
         ("a word", "token".to_owned()),
-        ("an API key nobody keeps", "pnp_a_b".to_owned()),
+        ("unknown API key", "pnp_a_b".to_owned()),
     ];
     assert!(bad.len() >= 24);
     for (name, token) in bad {

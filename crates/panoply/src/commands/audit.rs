@@ -60,7 +60,7 @@ fn show(config: &Config, filter: AuditFilter, json: bool) -> Result<ExitCode, Fa
     if json {
         out.json(&rows.iter().map(as_json).collect::<Vec<_>>())?;
     } else if rows.is_empty() {
-        out.line("No call like that was recorded.")?;
+        out.line("No matching call was recorded.")?;
     } else {
         let headings =
             Table::new(["#", "at", "tool", "status", "n", "ms", "caller", "address", "agent"]);

@@ -85,7 +85,7 @@ fn examine(session: &Session, depth: CheckDepth) -> Vec<Finding> {
     let config = session.config();
     match &place.folder {
         Some(folder) => findings.push(home(folder)),
-        None => findings.push(Finding::ill(
+        None => findings.push(Finding::failed(
             "home",
             "the platform has no data folder",
             "set PANOPLY_HOME to a folder",
@@ -115,7 +115,7 @@ impl Finding {
         Self { about: about.into(), state, says: says.into(), todo: None }
     }
 
-    fn well(about: impl Into<String>, says: impl Into<String>) -> Self {
+    fn ok(about: impl Into<String>, says: impl Into<String>) -> Self {
         Self::new(about, State::Well, says)
     }
 
@@ -123,7 +123,7 @@ impl Finding {
         Self { todo: Some(todo.into()), ..Self::new(about, State::Note, says) }
     }
 
-    fn ill(about: impl Into<String>, says: impl Into<String>, todo: impl Into<String>) -> Self {
+    fn failed(about: impl Into<String>, says: impl Into<String>, todo: impl Into<String>) -> Self {
         Self { todo: Some(todo.into()), ..Self::new(about, State::Ill, says) }
     }
 }
@@ -131,25 +131,25 @@ impl Finding {
 fn program() -> Finding {
     let place = std::env::current_exe().map(|path| path.display().to_string());
     let place = place.unwrap_or_else(|error| format!("unknown place: {error}"));
-    Finding::well("program", format!("panoply {} at {place}", env!("CARGO_PKG_VERSION")))
+    Finding::ok("program", format!("panoply {} at {place}", env!("CARGO_PKG_VERSION")))
 }
 
 fn home(folder: &Path) -> Finding {
     let shown = folder.display();
     let about = match std::fs::metadata(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Finding::well("home", format!("{shown} (will be made when something is kept)"));
+            return Finding::ok("home", format!("{shown} (created on first use)"));
         }
         Err(error) => {
-            return Finding::ill("home", format!("{shown} cannot be looked at: {error}"), NO_HOME);
+            return Finding::failed("home", format!("{shown} is not accessible: {error}"), NO_HOME);
         }
         Ok(about) => about,
     };
     if !about.is_dir() {
-        return Finding::ill("home", format!("{shown} is not a folder"), NO_HOME);
+        return Finding::failed("home", format!("{shown} is not a folder"), NO_HOME);
     }
     if !is_writable(folder) {
-        return Finding::ill(
+        return Finding::failed(
             "home",
             format!(
                 "{shown} cannot be written: calls are recorded in memory only, and tools that change data are off"
@@ -163,7 +163,7 @@ fn home(folder: &Path) -> Finding {
             format!("{shown} is open to other users of this machine (mode {mode:o})"),
             format!("run `chmod 700 {shown}`"),
         ),
-        None => Finding::well("home", shown.to_string()),
+        None => Finding::ok("home", shown.to_string()),
     }
 }
 
@@ -193,18 +193,16 @@ fn others_may_read(_about: &std::fs::Metadata) -> Option<u32> {
 
 fn settings(config: &Result<Config, Failure>, file: Option<&Path>) -> Finding {
     match (config, file) {
-        (Err(failure), _) => Finding::ill(
+        (Err(failure), _) => Finding::failed(
             "settings",
             failure.message().replace('\n', " "),
             failure.what_to_do().unwrap_or("mend it"),
         ),
-        (Ok(_), Some(file)) if file.exists() => {
-            Finding::well("settings", file.display().to_string())
-        }
+        (Ok(_), Some(file)) if file.exists() => Finding::ok("settings", file.display().to_string()),
         (Ok(_), Some(file)) => {
-            Finding::well("settings", format!("none; {} would be read", file.display()))
+            Finding::ok("settings", format!("none; {} would be read", file.display()))
         }
-        (Ok(_), None) => Finding::well("settings", "none"),
+        (Ok(_), None) => Finding::ok("settings", "none"),
     }
 }
 
@@ -218,10 +216,10 @@ fn pack_findings(config: Option<&Config>) -> Vec<Finding> {
                 let tools =
                     registry.get_all().iter().filter(|entry| entry.pack == pack.info.name).count();
                 let says = format!("{}, {tools} tools", pack.info.title);
-                findings.push(Finding::well(format!("pack {}", pack.info.name), says));
+                findings.push(Finding::ok(format!("pack {}", pack.info.name), says));
             }
         }
-        Err(failure) => findings.push(Finding::ill(
+        Err(failure) => findings.push(Finding::failed(
             "packs",
             failure.message(),
             failure.what_to_do().unwrap_or("report it"),
@@ -235,14 +233,17 @@ fn ocr(session: &Session) -> Finding {
     let path = session.environment.search_path();
     let missing = panoply_ttm::ingest::reader::missing_programs(path.as_deref());
     if missing.is_empty() {
-        return Finding::well("ocr", "pdftoppm and tesseract are there: scanned pages can be read");
+        return Finding::ok(
+            "ocr",
+            "pdftoppm and tesseract are installed: scanned pages can be read",
+        );
     }
     let programs: Vec<&str> = missing.iter().map(|(program, _)| *program).collect();
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     Finding::note(
         "ocr",
         format!(
-            "{} not found: PDFs with a text layer can be taken in, scanned pages cannot",
+            "{} not found: PDFs with a text layer can be imported, scanned pages cannot",
             programs.join(" and ")
         ),
         format!("install {}, if you need it", packages.join(" and ")),
@@ -267,13 +268,13 @@ fn one_file(what: String, file: &Path, depth: CheckDepth) -> Finding {
                 CheckDepth::Quick => "",
                 CheckDepth::Deep => ", every row read",
             };
-            Finding::well(what, format!("{shown}, schema {}{read}", checked.schema))
+            Finding::ok(what, format!("{shown}, schema {}{read}", checked.schema))
         }
         Ok(checked) => {
             let says = format!("{shown} is damaged: {}", checked.faults.join("; "));
-            Finding::ill(what, says, RESTORE)
+            Finding::failed(what, says, RESTORE)
         }
-        Err(error) => Finding::ill(what, error.chain(), RESTORE),
+        Err(error) => Finding::failed(what, error.chain(), RESTORE),
     }
 }
 
@@ -283,15 +284,15 @@ const RESTORE: &str =
 /// Checks the synced dataset of the rmf pack.
 fn figures(what: String, file: &Path) -> Finding {
     let shown = file.display();
-    let store = panoply_rmf::store::FundStore::at(Some(file.to_owned()));
-    match store.map(|store| store.load_error()) {
-        Ok(None) => Finding::well(what, format!("{shown}, checksum agrees")),
-        Ok(Some(damage)) => Finding::ill(
+    let shelf = panoply_rmf::store::Shelf::at(Some(file.to_owned()));
+    match shelf.map(|shelf| shelf.damage()) {
+        Ok(None) => Finding::ok(what, format!("{shown}, checksum valid")),
+        Ok(Some(damage)) => Finding::failed(
             what,
             format!("{shown} is damaged: {damage}"),
             "run `panoply rmf sync` again, or delete the file to use the bundled figures",
         ),
-        Err(error) => Finding::ill(what, error.to_string(), "report it"),
+        Err(error) => Finding::failed(what, error.to_string(), "report it"),
     }
 }
 
@@ -301,7 +302,7 @@ const TAIL: u32 = 10_000;
 fn audit_chain(home: &Home, depth: CheckDepth) -> Finding {
     let file = home.audit_log();
     if !file.exists() {
-        return Finding::well("audit chain", "no call was recorded yet");
+        return Finding::ok("audit chain", "no call was recorded yet");
     }
     let walked = match depth {
         CheckDepth::Quick => audit_log::verify_tail(&file, TAIL),
@@ -309,18 +310,18 @@ fn audit_chain(home: &Home, depth: CheckDepth) -> Finding {
     };
     match walked {
         Ok(found) => match found.fault {
-            None if depth == CheckDepth::Quick && found.rows > u64::from(TAIL) => Finding::well(
+            None if depth == CheckDepth::Quick && found.rows > u64::from(TAIL) => Finding::ok(
                 "audit chain",
                 format!("{} rows, the last {TAIL} are intact; `--deep` walks all", found.rows),
             ),
-            None => Finding::well("audit chain", format!("{}, intact", extent(&found))),
-            Some(fault) => Finding::ill(
+            None => Finding::ok("audit chain", format!("{}, intact", extent(&found))),
+            Some(fault) => Finding::failed(
                 "audit chain",
                 fault.to_string(),
                 "keep the file as evidence, find out who can write it, and move it away to start a new one",
             ),
         },
-        Err(error) => Finding::ill("audit chain", error.chain(), RESTORE),
+        Err(error) => Finding::failed("audit chain", error.chain(), RESTORE),
     }
 }
 
@@ -344,16 +345,16 @@ fn checkpoints(home: &Home, config: &Config) -> Option<Finding> {
             "see that the file or server of `checkpoint_to` can be written, then run `panoply audit checkpoint`",
         ),
         (Some(at), None) => {
-            Finding::well(about, format!("the last one names row {}, on {at}", state.sequence))
+            Finding::ok(about, format!("the last one names row {}, on {at}", state.sequence))
         }
-        (None, None) => Finding::well(about, "none was made yet"),
+        (None, None) => Finding::ok(about, "none was made yet"),
     })
 }
 
 fn keys(home: &Home) -> Finding {
     let file = home.keys();
     if !file.exists() {
-        return Finding::well("keys", "none: over HTTP, on loopback only, everybody is the owner");
+        return Finding::ok("keys", "none: over HTTP, on loopback only, every client is the owner");
     }
     let now = SystemClock::new().now();
     match ApiKeys::open(&file).and_then(|keys| keys.list()) {
@@ -364,13 +365,13 @@ fn keys(home: &Home) -> Finding {
                 Finding::note(
                     "keys",
                     says,
-                    "make one with `panoply keys create NAME`: HTTP lets nobody in without",
+                    "create one with `panoply keys create NAME`: HTTP admits no client without a key",
                 )
             } else {
-                Finding::well("keys", says)
+                Finding::ok("keys", says)
             }
         }
-        Err(error) => Finding::ill("keys", error.chain(), RESTORE),
+        Err(error) => Finding::failed("keys", error.chain(), RESTORE),
     }
 }
 
@@ -379,19 +380,19 @@ fn http(config: &Config) -> Finding {
         Some(oauth) => format!("tokens of {}", oauth.issuer),
         None => "no token issuer".to_owned(),
     };
-    Finding::well("http", format!("would listen on {}, {issuer}", config.listen))
+    Finding::ok("http", format!("would listen on {}, {issuer}", config.listen))
 }
 
 fn connected(client: &ClientFile) -> Finding {
     let about = client.title;
     let Some(path) = client.path.as_deref() else {
-        return Finding::well(about, "cannot tell where it keeps its settings");
+        return Finding::ok(about, "cannot tell where it keeps its settings");
     };
     match existing_entry(client, "panoply") {
         Ok(Some(entry)) => {
             let program = entry.get("command").and_then(|command| command.as_str());
             match program.map(Path::new) {
-                Some(program) if program.is_absolute() && !program.exists() => Finding::ill(
+                Some(program) if program.is_absolute() && !program.exists() => Finding::failed(
                     about,
                     format!(
                         "{} starts `{}`, which is not there",
@@ -400,10 +401,10 @@ fn connected(client: &ClientFile) -> Finding {
                     ),
                     "run `panoply setup … --write` again",
                 ),
-                _ => Finding::well(about, format!("connected in {}", path.display())),
+                _ => Finding::ok(about, format!("connected in {}", path.display())),
             }
         }
-        Ok(None) => Finding::well(about, "not connected; `panoply setup` does it"),
+        Ok(None) => Finding::ok(about, "not connected; `panoply setup` does it"),
         Err(failure) => {
             Finding::note(about, failure.message(), failure.what_to_do().unwrap_or("mend it"))
         }

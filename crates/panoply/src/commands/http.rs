@@ -281,7 +281,7 @@ fn startup_message(server: &HttpServer, app: &App, key_needed: bool) -> String {
     }
     if let Storage::Memory(why) | Storage::Waiting(why) = &app.storage {
         text.push_str(&format!(
-            "\n{WARN}Nothing can be kept{WARN:#} ({why}): calls are recorded in memory only, and nothing can be changed.\n"
+            "\n{WARN}The home is unavailable{WARN:#} ({why}): calls are recorded in memory only, and mutations are refused.\n"
         ));
     }
     text

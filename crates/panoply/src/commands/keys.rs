@@ -74,9 +74,9 @@ fn list(store: Option<&ApiKeys>, now: Timestamp, json: bool) -> Result<ExitCode,
         out.json(&records.iter().map(|record| as_json(record, now)).collect::<Vec<_>>())?;
     } else if records.is_empty() {
         out.line(
-            "There are no keys. Over HTTP on loopback everybody on this machine is the owner, until the first key is made.",
+            "There are no keys. Over HTTP on loopback every local client is the owner until the first key is created.",
         )?;
-        out.line(format_args!("{FAINT}Make one with `panoply keys create NAME`.{FAINT:#}"))?;
+        out.line(format_args!("{FAINT}Create one with `panoply keys create NAME`.{FAINT:#}"))?;
     } else {
         let headings = Table::new(["id", "name", "profile", "state", "created"]);
         let table = records.iter().fold(headings, |table, record| {

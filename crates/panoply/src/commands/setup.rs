@@ -215,19 +215,19 @@ fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<Option<PathBuf>,
         std::fs::create_dir_all(folder).map_err(|error| failed("make", folder, error))?;
     }
     let timestamp = SystemClock::new().now().strftime("%Y%m%dT%H%M%S%.3fZ").to_string();
-    let beside = |suffix: &str| {
+    let sibling = |suffix: &str| {
         let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
         real.with_file_name(format!("{name}.{suffix}"))
     };
     let backup = match old {
         Some(_) => {
-            let backup = beside(&format!("backup-{timestamp}"));
+            let backup = sibling(&format!("backup-{timestamp}"));
             std::fs::copy(&real, &backup).map_err(|error| failed("write", &backup, error))?;
             Some(backup)
         }
         None => None,
     };
-    let fresh = beside(&format!("new-{timestamp}"));
+    let fresh = sibling(&format!("new-{timestamp}"));
     std::fs::write(&fresh, new).map_err(|error| failed("write", &fresh, error))?;
     if let Ok(about) = std::fs::metadata(&real) {
         std::fs::set_permissions(&fresh, about.permissions())

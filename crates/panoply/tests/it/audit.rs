@@ -8,7 +8,7 @@ use crate::place::Place;
 fn missing_audit_log_is_not_an_error_and_not_created() {
     let place = Place::new();
     assert!(place.run(&["audit", "verify"]).good().contains("no audit log yet"));
-    assert!(place.run(&["audit", "show"]).good().contains("No call"));
+    assert!(place.run(&["audit", "show"]).good().contains("No matching call"));
     assert!(place.run(&["keys", "list"]).good().contains("no keys"));
     assert!(!place.home().exists());
 }
@@ -53,7 +53,7 @@ fn noted_head_detects_a_removed_log() {
     for name in ["audit.db", "audit.db-wal", "audit.db-shm"] {
         let _ = std::fs::remove_file(place.home().join(name));
     }
-    assert_eq!(place.run(&["audit", "verify"]).status, Some(0), "nobody noted anything");
+    assert_eq!(place.run(&["audit", "verify"]).status, Some(0), "no noted head");
     let found = place.run(&["audit", "verify", "--noted", &head, "--json"]);
     assert_eq!((found.status, &found.json()["intact"]), (Some(1), &json!(false)), "{found:?}");
     let told = place.run(&["audit", "verify", "--noted", &head]);

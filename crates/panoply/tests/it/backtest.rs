@@ -102,5 +102,5 @@ fn backtest_report_is_table_json_or_html() {
     let sample = place.run(&["backtest", "report", "d91a7ddb-8986-54b3-8bd4-42d1dab9869e"]).good();
     assert!(sample.contains("-11300.10"), "realized and unrealized at the end: {sample}");
     let again = place.run(&["backtest", "report", &run, "--html", "page.html"]);
-    assert_eq!(again.status, Some(2), "nobody's page is overwritten: {again:?}");
+    assert_eq!(again.status, Some(2), "existing files are not overwritten: {again:?}");
 }

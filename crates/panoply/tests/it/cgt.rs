@@ -19,7 +19,7 @@ fn cgt_report_is_table_json_or_document() {
     let bytes = std::fs::read(place.path("report.pdf")).unwrap();
     assert!(bytes.starts_with(b"%PDF-") && bytes.ends_with(b"%%EOF\n"));
     let again = place.run(&["cgt", "report", "trades.cgt", "--pdf", "report.pdf"]);
-    assert_eq!(again.status, Some(1), "nobody's report is overwritten: {again:?}");
+    assert_eq!(again.status, Some(1), "existing files are not overwritten: {again:?}");
     let page = place.run(&["cgt", "report", "trades.cgt", "--html", "report.html"]);
     assert_eq!(page.status, Some(0), "{page:?}");
     let page = std::fs::read_to_string(place.path("report.html")).unwrap();

@@ -11,7 +11,7 @@ fn doctor_on_a_new_home_finds_no_problem_and_writes_nothing() {
     assert_eq!(said.status, Some(0), "{said:?}");
     let report = said.json();
     assert_eq!(report["healthy"], json!(true));
-    assert!(finding(&report, "home")["says"].as_str().unwrap().contains("will be made"));
+    assert!(finding(&report, "home")["says"].as_str().unwrap().contains("created on first use"));
     assert!(!place.home().exists());
     let text = place.run(&["doctor"]).good();
     assert!(text.contains("✓ program") && text.contains("Claude Desktop"), "{text}");

@@ -75,7 +75,7 @@ fn sync_fetches_new_navs_and_prints_a_summary() {
     let synced = place.panoply(&sync).env("KEY", stub::KEY).output().unwrap();
     let said = String::from_utf8(synced.stdout).unwrap();
     assert!(synced.status.success() && said.contains("4 funds"), "{said}");
-    assert!(synced.stderr.is_empty(), "no bar where nobody looks");
+    assert!(synced.stderr.is_empty(), "no bar without a terminal");
     let history = place.run(&[
         "call",
         "get_rmf_fund_nav_history",

@@ -115,8 +115,8 @@ fn cli_ingest_reads_files_in_place_and_prints_the_plan() {
     assert_eq!(list.lines().count(), 3, "{list}");
     let log = place.run(&["ttm", "jobs", list.split("  ").next().unwrap(), "--log"]).good();
     assert!(log.contains("NOT_ALLOWED"), "{log}");
-    let nobody = place.run(&["ttm", "jobs", "J-0"]);
-    assert!(nobody.err.contains("there is no job `J-0`"), "{nobody:?}");
+    let unknown = place.run(&["ttm", "jobs", "J-0"]);
+    assert!(unknown.err.contains("there is no job `J-0`"), "{unknown:?}");
 }
 
 /// Every herb paired with every indication: a document that would flood the graph.

@@ -130,10 +130,10 @@ fn print(found: &Verification, claims: &Claims, out: &mut Out) -> Result<(), Fai
         if let Some(file) = &found.fault_file {
             out.line(format_args!("        in {file}"))?;
         }
-        out.line(format_args!("        {} rows before it are as they were written", found.rows))?;
+        out.line(format_args!("        {} rows before it are unchanged", found.rows))?;
         return Ok(());
     }
-    out.line(format_args!("{GOOD}intact{GOOD:#}  {} rows are as they were written", found.rows))?;
+    out.line(format_args!("{GOOD}intact{GOOD:#}  {} rows are unchanged", found.rows))?;
     for segment in found.segments.iter().filter(|segment| segment.pruned_at.is_some()) {
         let (first, last) = (segment.first, segment.last);
         let when = segment.pruned_at.as_deref().unwrap_or_default();
@@ -148,8 +148,8 @@ fn print(found: &Verification, claims: &Claims, out: &mut Out) -> Result<(), Fai
     if let Some(Head { sequence, hash }) = found.head {
         out.line(format_args!("        {sequence}:{hash}"))?;
         out.line(format_args!(
-            "{FAINT}Note this line somewhere else, and give it to the next `audit verify --noted`: then\n\
-             nobody who can write the file can rewrite what came before it unseen.{FAINT:#}"
+            "{FAINT}Store this line elsewhere and pass it to the next `audit verify --noted`, which then\n\
+             detects a rewrite of earlier rows.{FAINT:#}"
         ))?;
     }
     Ok(())

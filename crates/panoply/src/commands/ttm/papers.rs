@@ -58,7 +58,7 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
             notice(format_args!("{WARN}left out{WARN:#} record {place} (PMID `{pmid}`): {why}"));
         }
         out.line(format_args!(
-            "{name}: {added} papers new, {changed} brought up to date, {unchanged} as they were, {left_out} left out",
+            "{name}: {added} papers added, {changed} updated, {unchanged} unchanged, {left_out} skipped",
         ))
     });
     let outcome = outcome.and_then(|()| update_index(&shelf));
