@@ -37,7 +37,7 @@ pub(super) struct Listener {
     pub(super) limits: HttpLimits,
 }
 
-/// Accepts until `stop`, then waits for what is in flight, but not once `force` is cancelled.
+/// Accepts until `stop`, then waits for requests in flight until `force` is cancelled.
 pub(super) async fn serve(listener: Listener, stop: CancellationToken, force: CancellationToken) {
     let Listener { socket, gate, limits } = listener;
     let (gate, builder) = (Arc::new(gate), Arc::new(builder(limits)));
