@@ -55,7 +55,8 @@ pub(crate) async fn dispatch(
     let trace_id = cx.trace_id;
     let input = Value::Object(arguments.unwrap_or_default());
     let request = Request { tool, input, scope: &server.scope };
-    // Boxed: otherwise it would be stored twice in this future, once for each branch below.
+    // Boxed, like the rare branches: this future is moved several times before it runs, and has
+    // the size of its largest branch.
     let call = Box::pin(pipeline::call(&server.kernel, request, cx));
     let envelope = match progress {
         Some(progress) => Box::pin(progress.while_running(&server.surface, call)).await,
@@ -64,8 +65,9 @@ pub(crate) async fn dispatch(
     if let Some(session) = notify
         && let Some(level) = logging::requested_level(&server.surface, session)
     {
-        logging::send_outcome(&server.surface, &session.peer, level, tool, trace_id, &envelope)
-            .await;
+        let (surface, peer) = (&server.surface, &session.peer);
+        let sent = logging::send_outcome(surface, peer, level, tool, trace_id, &envelope);
+        Box::pin(sent).await;
     }
     if let Some(required) = round_trip.and_then(|round_trip| round_trip.take_required()) {
         return Ok(Dispatched::InputRequired(required));

@@ -139,7 +139,7 @@ fn rmf(config: &PackConfig) -> Result<Pack, Failure> {
 
 fn rmf_store(config: &PackConfig) -> Result<Arc<panoply_rmf::store::FundStore>, Failure> {
     no_settings("rmf", config)?;
-    let shelf = panoply_rmf::store::Shelf::at(config.file("rmf.tsv"))
+    let shelf = panoply_rmf::store::FundStore::at(config.file("rmf.tsv"))
         .map_err(|error| Failure::work(format!("cannot read the bundled dataset: {error}")))?;
     Ok(Arc::new(shelf))
 }
@@ -166,8 +166,8 @@ impl Supervisor for SyncedFigures {
 }
 
 fn supervised_rmf(config: &PackConfig) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
-    let shelf = rmf_shelf(config)?;
-    let pack = Arc::new(panoply_rmf::tools::pack(Arc::clone(&shelf)));
+    let store = rmf_store(config)?;
+    let pack = Arc::new(panoply_rmf::tools::pack(Arc::clone(&store)));
     let supervisor: Arc<dyn Supervisor> =
         Arc::new(SyncedFigures { store, pack: Arc::clone(&pack) });
     Ok((Pack::supervised(&pack, Arc::clone(&supervisor)), supervisor))
@@ -264,9 +264,9 @@ fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
     let secret = |name: &str| Environment::default().secret(name);
     let built = match &config.data {
         PackData::Persistent(folder) => {
-            let shelf = Arc::new(SqliteShelf::at(folder.join("ttm.db")));
+            let shelf = Arc::new(SqliteUserStore::at(folder.join("ttm.db")));
             let ingest = ttm_ingest(&settings, folder, &[])?;
-            let jobs = JobDesk::new(Arc::clone(&shelf), ingest, crate::app::clock());
+            let jobs = JobService::new(Arc::clone(&shelf), ingest, crate::app::clock());
             let log = SqliteMutationLog(Arc::clone(&shelf));
             tools::pack_with_jobs(shelf, reports, &settings, secret, Some(jobs))
                 .map(|pack| pack.with_mutation_log(Arc::new(log)))

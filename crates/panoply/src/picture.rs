@@ -12,7 +12,7 @@ const FONT: &[u8] = include_bytes!("../../../data/fonts/dejavu-sans-latin.ttf");
 const SCALE: f32 = 2.0;
 
 /// Renders the chart. `None` when it is too large.
-pub(crate) fn png(picture: &Picture) -> Option<Vec<u8>> {
+pub(crate) fn png(picture: &Chart) -> Option<Vec<u8>> {
     let face = Face::parse(FONT, 0).ok()?;
     let dots = |length: f64| narrow(length) * SCALE;
     let mut sheet = Pixmap::new(whole(dots(picture.width)), whole(dots(picture.height)))?;
@@ -79,8 +79,8 @@ fn paint_of([red, green, blue]: [u8; 3]) -> Paint<'static> {
 }
 
 /// Outlines of a text that starts at `x` on the baseline `y`.
-fn written(face: &Face<'_>, ink: Ink, text: &str, x: f32, y: f32) -> PathBuilder {
-    let mut pen = GlyphPen { path: PathBuilder::new(), x, y, size: size_of(face, ink) };
+fn written(face: &Face<'_>, style: TextStyle, text: &str, x: f32, y: f32) -> PathBuilder {
+    let mut pen = GlyphPen { path: PathBuilder::new(), x, y, size: size_of(face, style) };
     for letter in text.chars() {
         let glyph = glyph_of(face, letter);
         face.outline_glyph(glyph, &mut pen);
@@ -95,8 +95,8 @@ fn width_of(face: &Face<'_>, style: TextStyle, text: &str) -> f32 {
 }
 
 /// Scale from font units to chart units.
-fn size_of(face: &Face<'_>, ink: Ink) -> f32 {
-    narrow(ink.size()) / f32::from(face.units_per_em())
+fn size_of(face: &Face<'_>, style: TextStyle) -> f32 {
+    narrow(style.size()) / f32::from(face.units_per_em())
 }
 
 fn advance(face: &Face<'_>, glyph: GlyphId) -> f32 {

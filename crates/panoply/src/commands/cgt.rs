@@ -60,7 +60,7 @@ fn print_documents(
     let settings: Settings = settings
         .try_into()
         .map_err(|error| Failure::usage(format!("invalid cgt settings: {error}")))?;
-    let asked = PaperReport {
+    let asked = ReportRequest {
         content,
         year: report.year,
         name: report.name.as_deref(),

@@ -284,8 +284,8 @@ const RESTORE: &str =
 /// Checks the synced dataset of the rmf pack.
 fn figures(what: String, file: &Path) -> Finding {
     let shown = file.display();
-    let shelf = panoply_rmf::store::Shelf::at(Some(file.to_owned()));
-    match shelf.map(|shelf| shelf.damage()) {
+    let store = panoply_rmf::store::FundStore::at(Some(file.to_owned()));
+    match store.map(|store| store.load_error()) {
         Ok(None) => Finding::ok(what, format!("{shown}, checksum valid")),
         Ok(Some(damage)) => Finding::failed(
             what,

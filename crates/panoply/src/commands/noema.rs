@@ -109,11 +109,10 @@ fn export(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {
             let (decks, _) = statistics::scope(reader, id)?;
             match text_format(&arguments.file) {
                 None => {
-                    let (bytes, exported) =
-                        anki::export(records, &decks, now, &mut |done, all| {
-                            bar.show(done as u64, all as u64);
-                            Ok(())
-                        })?;
+                    let (bytes, exported) = anki::export(reader, &decks, now, &mut |done, all| {
+                        bar.show(done as u64, all as u64);
+                        Ok(())
+                    })?;
                     Ok((bytes, exported.notes))
                 }
                 Some(format) => {

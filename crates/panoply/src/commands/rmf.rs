@@ -58,10 +58,10 @@ fn sync_figures(arguments: &RmfSync, session: &Session) -> Result<Value, Failure
     })?;
     let folder = folder(session)?;
     let place = folder.join(FIGURES);
-    let book = shelf(Some(place.clone()))?.book();
+    let catalog = store(Some(place.clone()))?.catalog();
     let now = app::clock().now();
-    let order = Order {
-        book: &book,
+    let request = SyncRequest {
+        catalog: &catalog,
         today: now.to_zoned(TimeZone::fixed(Offset::constant(7))).date(),
         since: arguments.since,
         now: &now.to_string(),
@@ -69,10 +69,11 @@ fn sync_figures(arguments: &RmfSync, session: &Session) -> Result<Value, Failure
     let mut http = HttpClient::new(arguments.base_url.as_deref().unwrap_or(BASE_URL), key);
     let mut journal = JournalFolder::at(folder.join(JOURNAL));
     let mut bar = SyncProgress(ProgressBar::new(""));
-    let synced = sync::sync(&order, &mut http, &LivePace(app::clock()), &mut journal, &mut bar);
+    let synced =
+        sync::sync(&request, &mut http, &SystemTimer(app::clock()), &mut journal, &mut bar);
     bar.0.clear();
     let synced = synced.map_err(|error| Failure::work(error.to_string()))?;
-    swap_in(&place, &synced.dataset).map_err(|error| unwritten(&place, &error))?;
+    replace_dataset(&place, &synced.dataset).map_err(|error| unwritten(&place, &error))?;
     // The dataset is in place; the next sync discards a remaining journal.
     let _ = journal.clear();
     let mut out = Out::new();
@@ -138,8 +139,8 @@ fn folder(session: &Session) -> Result<PathBuf, Failure> {
     Ok(session.required_home()?.packs())
 }
 
-fn shelf(file: Option<PathBuf>) -> Result<Shelf, Failure> {
-    Shelf::at(file)
+fn store(file: Option<PathBuf>) -> Result<FundStore, Failure> {
+    FundStore::at(file)
         .map_err(|error| Failure::work(format!("cannot read the bundled dataset: {error}")))
 }
 

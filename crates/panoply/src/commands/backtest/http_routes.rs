@@ -198,7 +198,7 @@ async fn events(
             Ok((run, first, lease)) => Ok(stream::reply(
                 Arc::clone(&writer),
                 operation,
-                Intake::new(run, first),
+                EventStream::new(run, first),
                 body,
                 lease,
             )),

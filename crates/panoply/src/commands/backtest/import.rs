@@ -148,7 +148,7 @@ fn opened(file: &Path) -> Result<File, Failure> {
 /// Completes the runs unless `--open` is given; prints their content.
 fn complete(arguments: &BacktestImport, mut import: Import) -> Result<Value, Failure> {
     let acknowledged = import.acknowledge().map_err(failed)?;
-    for (line, reason) in import.homeless() {
+    for (line, reason) in import.unassigned() {
         notice(format_args!("line {line}: {reason}"));
     }
     if acknowledged.is_empty() {

@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &BacktestReport, store: &dyn Store) -> Result<(), F
     let report = run.performance_report(header, &|| false).map_err(failed)?;
     if let Some(path) = &arguments.html {
         let mut file = File::create_new(path).map_err(|error| unread(path, &error))?;
-        file.write_all(html::page(&report).as_bytes()).map_err(|error| unread(path, &error))?;
+        file.write_all(html::render(&report).as_bytes()).map_err(|error| unread(path, &error))?;
         notice(format_args!("wrote {}", path.display()));
         if !arguments.json {
             return Ok(());

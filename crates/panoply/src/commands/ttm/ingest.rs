@@ -128,14 +128,14 @@ pub(super) fn read(arguments: &TtmRead) -> Result<ExitCode, Failure> {
 }
 
 /// Job service of the home. Files named on the command line are readable in place.
-fn desk(session: &Session, roots: impl Iterator<Item = PathBuf>) -> Result<JobDesk, Failure> {
+fn desk(session: &Session, roots: impl Iterator<Item = PathBuf>) -> Result<JobService, Failure> {
     let home = session.required_home()?;
     let config = session.config()?;
     let settings = config.pack_settings.get("ttm").cloned().unwrap_or_default();
     let roots: Vec<PathBuf> = roots.collect();
     let settings = packs::ttm_ingest(&packs::ttm_settings(&settings)?, &home.packs(), &roots)?;
-    let shelf = Arc::new(SqliteShelf::at(home.pack("ttm")));
-    Ok(JobDesk::new(shelf, settings, crate::app::clock()))
+    let shelf = Arc::new(SqliteUserStore::at(home.pack("ttm")));
+    Ok(JobService::new(shelf, settings, crate::app::clock()))
 }
 
 /// Canonicalises the parent folder; a link in the last component is not followed.

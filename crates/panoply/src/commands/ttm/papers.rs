@@ -54,7 +54,7 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
         if arguments.json {
             return Ok(());
         }
-        for Refused { place, pmid, why } in refused {
+        for RejectedRecord { place, pmid, why } in refused {
             notice(format_args!("{WARN}left out{WARN:#} record {place} (PMID `{pmid}`): {why}"));
         }
         out.line(format_args!(
@@ -70,14 +70,14 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
 }
 
 /// Builds the search index now rather than at the next search.
-fn make_searchable(shelf: &SqliteShelf) -> Result<(), Failure> {
+fn update_index(shelf: &SqliteUserStore) -> Result<(), Failure> {
     let later = |error: &dyn std::fmt::Display| {
         Failure::work(format!("the papers are imported, but cannot be searched yet: {error}"))
             .hint("the next search tries again; see that the disk has room")
     };
     let engine = Engine::bundled().map_err(|error| later(&error))?;
     let mut bar = ProgressBar::new("making papers searchable");
-    let made = shelf.make_searchable(engine.workings(), &mut |done, all| bar.show(done, all));
+    let made = shelf.update_index(engine.text_model(), &mut |done, all| bar.show(done, all));
     bar.clear();
     made.map_err(|error| later(&error))
 }

@@ -109,11 +109,11 @@ async fn ingest(
 /// Feeds the body into the intake until it ends.
 async fn pump(
     writer: &Arc<RunWriter>,
-    mut intake: Intake,
+    mut intake: EventStream,
     body: Body,
     lines: &mpsc::Sender<Bytes>,
     acked: &mut Acknowledged,
-) -> (End, Option<Intake>) {
+) -> (End, Option<EventStream>) {
     let mut pieces = body.into_data_stream();
     let mut heard = writer.kernel.clock().monotonic();
     let mut batches = 0_u64;
