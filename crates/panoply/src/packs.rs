@@ -139,9 +139,9 @@ fn rmf(config: &PackConfig) -> Result<Pack, Failure> {
 
 fn rmf_store(config: &PackConfig) -> Result<Arc<panoply_rmf::store::FundStore>, Failure> {
     no_settings("rmf", config)?;
-    let shelf = panoply_rmf::store::FundStore::at(config.file("rmf.tsv"))
+    let store = panoply_rmf::store::FundStore::at(config.file("rmf.tsv"))
         .map_err(|error| Failure::work(format!("cannot read the bundled dataset: {error}")))?;
-    Ok(Arc::new(shelf))
+    Ok(Arc::new(store))
 }
 
 /// Supervises the synced dataset, which a sync may replace at any time.
@@ -264,11 +264,11 @@ fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
     let secret = |name: &str| Environment::default().secret(name);
     let built = match &config.data {
         PackData::Persistent(folder) => {
-            let shelf = Arc::new(SqliteUserStore::at(folder.join("ttm.db")));
+            let user_store = Arc::new(SqliteUserStore::at(folder.join("ttm.db")));
             let ingest = ttm_ingest(&settings, folder, &[])?;
-            let jobs = JobService::new(Arc::clone(&shelf), ingest, crate::app::clock());
-            let log = SqliteMutationLog(Arc::clone(&shelf));
-            tools::pack_with_jobs(shelf, reports, &settings, secret, Some(jobs))
+            let jobs = JobService::new(Arc::clone(&user_store), ingest, crate::app::clock());
+            let log = SqliteMutationLog(Arc::clone(&user_store));
+            tools::pack_with_jobs(user_store, reports, &settings, secret, Some(jobs))
                 .map(|pack| pack.with_mutation_log(Arc::new(log)))
         }
         PackData::Ephemeral | PackData::Sample => {

@@ -116,7 +116,7 @@ fn marked(snippet: &str) -> String {
     pieces.collect()
 }
 
-fn shelf(session: &Session) -> Result<SqliteUserStore, Failure> {
+fn user_store(session: &Session) -> Result<SqliteUserStore, Failure> {
     file(session, "ttm").map(SqliteUserStore::at)
 }
 
@@ -185,7 +185,8 @@ fn doctor(as_json: bool, session: &Session) -> Result<ExitCode, Failure> {
         lines.push((check.shows, check.tool, found, needed, found >= needed && audited));
     }
     app.close();
-    let papers = shelf(session)?.papers().map_err(|error| Failure::work(error.to_string()))?.len();
+    let papers =
+        user_store(session)?.papers().map_err(|error| Failure::work(error.to_string()))?.len();
     let well = lines.iter().all(|line| line.4);
     let mut out = Out::new();
     if as_json {

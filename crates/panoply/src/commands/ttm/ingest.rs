@@ -32,7 +32,8 @@ const SHOWN: usize = 25;
 /// Prints the plan of an ingest, or applies it.
 pub(super) fn ingest(arguments: &TtmIngest, session: &Session) -> Result<ExitCode, Failure> {
     let files = arguments.files.iter().map(|file| whole(file)).collect::<Result<Vec<_>, _>>()?;
-    let desk = desk(session, files.iter().filter_map(|file| file.parent().map(Path::to_owned)))?;
+    let job_service =
+        job_service(session, files.iter().filter_map(|file| file.parent().map(Path::to_owned)))?;
     let batch = files.iter().map(|file| Item {
         uri: file_uri(file),
         lang: match arguments.lang {
@@ -55,9 +56,10 @@ pub(super) fn ingest(arguments: &TtmIngest, session: &Session) -> Result<ExitCod
     };
     let input = json!({"request": request});
     let job = operation::run(session, &INGEST, &input, || {
-        let taken = desk.accept(&format!("J-{}", Uuid::new_v4()), request).map_err(failed)?;
+        let taken =
+            job_service.accept(&format!("J-{}", Uuid::new_v4()), request).map_err(failed)?;
         let mut bar = ProgressBar::new("");
-        let job = desk.run(taken, &PendingRecord::default(), &mut |done, all, what| {
+        let job = job_service.run(taken, &PendingRecord::default(), &mut |done, all, what| {
             bar.show_as(what, done.into(), all.into());
         });
         bar.clear();
@@ -85,12 +87,12 @@ pub(super) fn ingest(arguments: &TtmIngest, session: &Session) -> Result<ExitCod
 
 /// Lists jobs, or shows, cancels or rolls back one.
 pub(super) fn jobs(arguments: &TtmJobs, session: &Session) -> Result<ExitCode, Failure> {
-    let desk = desk(session, std::iter::empty())?;
+    let job_service = job_service(session, std::iter::empty())?;
     let mut out = Out::new();
     match (&arguments.id, arguments.cancel, arguments.roll_back, arguments.log) {
         (Some(id), true, ..) => {
             let job = operation::run(session, &UNDO, &json!({"cancel": id}), || {
-                let (job, _) = desk.cancel(id, |_| Ok(None)).map_err(failed)?;
+                let (job, _) = job_service.cancel(id, |_| Ok(None)).map_err(failed)?;
                 let told = job_json(&job);
                 Ok((job, told))
             })?;
@@ -98,16 +100,16 @@ pub(super) fn jobs(arguments: &TtmJobs, session: &Session) -> Result<ExitCode, F
         }
         (Some(id), _, true, _) => {
             let job = operation::run(session, &UNDO, &json!({"rollBack": id}), || {
-                let (job, _) = desk.roll_back(id, |_| Ok(None)).map_err(failed)?;
+                let (job, _) = job_service.roll_back(id, |_| Ok(None)).map_err(failed)?;
                 let told = job_json(&job);
                 Ok((job, told))
             })?;
             show(&job, arguments.json, &mut out)?;
         }
-        (Some(id), _, _, true) => out.write(desk.log(id).map_err(failed)?)?,
-        (Some(id), ..) => show(&desk.job(id).map_err(failed)?, arguments.json, &mut out)?,
+        (Some(id), _, _, true) => out.write(job_service.log(id).map_err(failed)?)?,
+        (Some(id), ..) => show(&job_service.job(id).map_err(failed)?, arguments.json, &mut out)?,
         (None, ..) => {
-            let jobs = desk.jobs().map_err(failed)?;
+            let jobs = job_service.jobs().map_err(failed)?;
             if arguments.json {
                 out.json(&jobs.iter().map(job_json).collect::<Vec<_>>())?;
             } else {
@@ -128,14 +130,17 @@ pub(super) fn read(arguments: &TtmRead) -> Result<ExitCode, Failure> {
 }
 
 /// Job service of the home. Files named on the command line are readable in place.
-fn desk(session: &Session, roots: impl Iterator<Item = PathBuf>) -> Result<JobService, Failure> {
+fn job_service(
+    session: &Session,
+    roots: impl Iterator<Item = PathBuf>,
+) -> Result<JobService, Failure> {
     let home = session.required_home()?;
     let config = session.config()?;
     let settings = config.pack_settings.get("ttm").cloned().unwrap_or_default();
     let roots: Vec<PathBuf> = roots.collect();
     let settings = packs::ttm_ingest(&packs::ttm_settings(&settings)?, &home.packs(), &roots)?;
-    let shelf = Arc::new(SqliteUserStore::at(home.pack("ttm")));
-    Ok(JobService::new(shelf, settings, crate::app::clock()))
+    let user_store = Arc::new(SqliteUserStore::at(home.pack("ttm")));
+    Ok(JobService::new(user_store, settings, crate::app::clock()))
 }
 
 /// Canonicalises the parent folder; a link in the last component is not followed.

@@ -36,12 +36,12 @@ pub(super) fn import(arguments: &TtmImportPapers, session: &Session) -> Result<E
 
 /// Imports file by file and prints the result of each.
 fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Value>, Failure> {
-    let shelf = super::shelf(session)?;
+    let user_store = super::user_store(session)?;
     let mut out = Out::new();
     let mut told = Vec::new();
     // A failed file does not undo the files before it.
     let outcome = arguments.files.iter().try_for_each(|file| {
-        let (Imported { added, changed, unchanged }, refused) = import_file(&shelf, file)?;
+        let (Imported { added, changed, unchanged }, refused) = import_file(&user_store, file)?;
         let (name, left_out) = (file.display(), refused.len());
         let named = |RejectedRecord { place, pmid, why }: &RejectedRecord| {
             json!({"record": place, "pmid": pmid, "why": why})
@@ -61,7 +61,7 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
             "{name}: {added} papers added, {changed} updated, {unchanged} unchanged, {left_out} skipped",
         ))
     });
-    let outcome = outcome.and_then(|()| update_index(&shelf));
+    let outcome = outcome.and_then(|()| update_index(&user_store));
     if arguments.json {
         out.json(&told)?;
     }
@@ -70,27 +70,27 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
 }
 
 /// Builds the search index now rather than at the next search.
-fn update_index(shelf: &SqliteUserStore) -> Result<(), Failure> {
+fn update_index(user_store: &SqliteUserStore) -> Result<(), Failure> {
     let later = |error: &dyn std::fmt::Display| {
         Failure::work(format!("the papers are imported, but cannot be searched yet: {error}"))
             .hint("the next search tries again; see that the disk has room")
     };
     let engine = Engine::bundled().map_err(|error| later(&error))?;
     let mut bar = ProgressBar::new("making papers searchable");
-    let made = shelf.update_index(engine.text_model(), &mut |done, all| bar.show(done, all));
+    let made = user_store.update_index(engine.text_model(), &mut |done, all| bar.show(done, all));
     bar.clear();
     made.map_err(|error| later(&error))
 }
 
 fn import_file(
-    shelf: &SqliteUserStore,
+    user_store: &SqliteUserStore,
     file: &Path,
 ) -> Result<(Imported, Vec<RejectedRecord>), Failure> {
     let name = file.display();
     let unreadable = |error: io::Error| Failure::work(format!("`{name}` cannot be read: {error}"));
     let opened = File::open(file).map_err(unreadable)?;
     let total = opened.metadata().map_err(unreadable)?.len();
-    take(shelf, opened, total).map_err(|error| {
+    take(user_store, opened, total).map_err(|error| {
         Failure::work(format!("`{name}`: {error}; nothing of it was imported"))
             .hint("save the records in PubMed as `PubMed` (.nbib or .txt), or fetch them as XML")
     })
@@ -120,7 +120,7 @@ impl std::fmt::Display for NotImported {
 
 /// Reads all records of a file, or none on an error, with a progress bar.
 fn take(
-    shelf: &SqliteUserStore,
+    user_store: &SqliteUserStore,
     file: File,
     total: u64,
 ) -> Result<(Imported, Vec<RejectedRecord>), NotImported> {
@@ -128,7 +128,7 @@ fn take(
     let counted = Counted { file, bytes: &bytes };
     let mut bar = ProgressBar::new("reading");
     let mut refused = Vec::new();
-    let imported = shelf.import(|keep| {
+    let imported = user_store.import(|keep| {
         let mut records = 0_u64;
         let done = read::read(counted, &mut |record| {
             records += 1;
