@@ -69,7 +69,10 @@ mod tests {
     #[test]
     fn a_code_span_that_names_a_missing_file_is_found() {
         let sample = Repository::sample(&[
-            ("ARCHITECTURE.md", "`crates/a/src/b.rs` `crates/a/src/<x>.rs` `crates/gone.rs` `gone`"),
+            (
+                "ARCHITECTURE.md",
+                "`crates/a/src/b.rs` `crates/a/src/<x>.rs` `crates/gone.rs` `gone`",
+            ),
             ("README.md", "`crates/gone.rs`"),
         ]);
         let found = missing_paths(&sample, |path| path == Path::new("crates/a/src/b.rs"));
