@@ -29,11 +29,17 @@ use super::refused_logins::RefusedLogins;
 use super::{HttpLimits, reply};
 use crate::auth::{Admission, Admitted, Credential, NotAdmitted};
 
+/// Streamed requests get one permit for this many of the other requests.
+const STREAM_SHARE: usize = 4;
+
 /// State shared by all protected routes.
 pub(super) struct AdmissionLayer {
     pub(super) access: Arc<dyn Admission>,
     pub(super) limits: HttpLimits,
     caps: Caps,
+    /// Caps of requests with a streamed body, which holds its permit until its client has sent
+    /// everything: slow streams must not use up the permits of other requests.
+    stream_caps: Caps,
     bad_credentials: BadCredentials,
     refused: Arc<RefusedLogins>,
 }
@@ -45,8 +51,10 @@ impl AdmissionLayer {
         refused: Arc<RefusedLogins>,
     ) -> Self {
         let caps = Caps::new(limits.requests, limits.requests_per_caller, limits.unread_bodies);
+        let share = |permits: usize| permits.div_ceil(STREAM_SHARE);
+        let stream_caps = Caps::new(share(limits.requests), share(limits.requests_per_caller), 0);
         let bad_credentials = BadCredentials::new(limits.bad_credentials);
-        Self { access, limits, caps, bad_credentials, refused }
+        Self { access, limits, caps, stream_caps, bad_credentials, refused }
     }
 
     /// Authenticates a request.
@@ -175,10 +183,13 @@ async fn answer(
 ) -> Result<Response, Response> {
     let (mut parts, mut body) = request.into_parts();
     let Admitted { caller, proof } = front.admit(&parts).await?;
-    if is_whole {
+    let caps = if is_whole {
         body = front.read(&parts, body).await?;
-    }
-    let working = front.caps.work(&caller.partition).map_err(full)?;
+        &front.caps
+    } else {
+        &front.stream_caps
+    };
+    let working = caps.work(&caller.partition).map_err(full)?;
     parts.extensions.insert(caller);
     parts.extensions.insert(proof);
     Ok(guard_body(next.run(Request::from_parts(parts, body)).await, working))
