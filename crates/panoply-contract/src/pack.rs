@@ -65,15 +65,18 @@ impl Pack {
 
     /// Adds a tool whose handler is a function of the service, the parameters and the context.
     #[must_use]
-    pub fn tool<S, P, O, F>(mut self, spec: &'static ToolSpec, service: &Arc<S>, handler: F) -> Self
+    pub fn tool<S, P, O>(
+        self,
+        spec: &'static ToolSpec,
+        service: &Arc<S>,
+        handler: Handler<S, P, O>,
+    ) -> Self
     where
         S: Send + Sync + 'static,
         P: DeserializeOwned + JsonSchema + Send + 'static,
         O: Serialize + JsonSchema + Send + 'static,
-        F: for<'a> Handler<'a, S, P, Output = O>,
     {
-        self.tools.push(Arc::new(HandlerTool::new(spec, Arc::clone(service), handler)));
-        self
+        self.with(HandlerTool { spec, service: Arc::clone(service), handler })
     }
 
     /// Adds resources.

@@ -1,7 +1,6 @@
 //! The `Tool` trait, and its type-erased form for the registry.
 
 use std::future::Future;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -47,61 +46,21 @@ pub trait Tool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Reply<Self::Output>, ToolError>> + Send;
 }
 
-/// A handler as a plain function: `async fn call(service: &S, params: P, cx: &CallContext)`.
-///
-/// A separate trait, because a bound on an `async fn` item cannot yet require its future to be
-/// `Send` for every lifetime.
-pub trait Handler<'a, S, P>: Send + Sync + 'static {
-    /// Output data.
-    type Output;
+/// A handler as a plain function of the pack's service, the parameters and the context.
+pub type Handler<S, P, O> = fn(&S, P, &CallContext) -> Result<Reply<O>, ToolError>;
 
-    /// Calls the function.
-    fn handle(
-        &self,
-        service: &'a S,
-        params: P,
-        cx: &'a CallContext,
-    ) -> impl Future<Output = Result<Reply<Self::Output>, ToolError>> + Send;
+/// A tool made of its spec, the service of its pack and its handler; see `Pack::tool`.
+pub(crate) struct HandlerTool<S, P, O> {
+    pub(crate) spec: &'static ToolSpec,
+    pub(crate) service: Arc<S>,
+    pub(crate) handler: Handler<S, P, O>,
 }
 
-impl<'a, S, P, O, F, Fut> Handler<'a, S, P> for F
-where
-    S: 'a,
-    F: Fn(&'a S, P, &'a CallContext) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Reply<O>, ToolError>> + Send,
-{
-    type Output = O;
-
-    fn handle(
-        &self,
-        service: &'a S,
-        params: P,
-        cx: &'a CallContext,
-    ) -> impl Future<Output = Result<Reply<O>, ToolError>> + Send {
-        self(service, params, cx)
-    }
-}
-
-/// A tool built from spec, service and handler function; see `Pack::tool`.
-pub(crate) struct HandlerTool<S, P, O, F> {
-    spec: &'static ToolSpec,
-    service: Arc<S>,
-    handler: F,
-    types: PhantomData<fn(P) -> O>,
-}
-
-impl<S, P, O, F> HandlerTool<S, P, O, F> {
-    pub(crate) const fn new(spec: &'static ToolSpec, service: Arc<S>, handler: F) -> Self {
-        Self { spec, service, handler, types: PhantomData }
-    }
-}
-
-impl<S, P, O, F> Tool for HandlerTool<S, P, O, F>
+impl<S, P, O> Tool for HandlerTool<S, P, O>
 where
     S: Send + Sync + 'static,
     P: DeserializeOwned + JsonSchema + Send + 'static,
     O: Serialize + JsonSchema + Send + 'static,
-    F: for<'a> Handler<'a, S, P, Output = O>,
 {
     type Params = P;
     type Output = O;
@@ -111,7 +70,7 @@ where
     }
 
     async fn call(&self, params: P, cx: &CallContext) -> Result<Reply<O>, ToolError> {
-        self.handler.handle(&self.service, params, cx).await
+        (self.handler)(&self.service, params, cx)
     }
 }
 

@@ -5,7 +5,7 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::params::{EventType, MaxTokens, PropertyPath, RunId};
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::{BacktestService, seq_range, tool_error};
 use super::{events, page};
 use crate::query::aggregate::{AggregateQuery, GroupBy};

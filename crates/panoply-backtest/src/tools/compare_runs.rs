@@ -3,7 +3,7 @@
 use panoply_contract::prelude::*;
 
 use super::params::RunId;
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::{BacktestService, tool_error};
 use super::{page, state};
 use crate::event::EventType;

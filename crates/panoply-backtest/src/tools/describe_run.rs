@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::page;
 use super::params::{EventType, RunId};
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::{BacktestService, tool_error};
 use crate::event;
 use crate::query::selection::Entity;

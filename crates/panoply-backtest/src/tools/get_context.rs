@@ -5,7 +5,7 @@ use panoply_contract::spec::Widget;
 
 use super::events::{self, EventPage, WireEvent};
 use super::params::{EventRef, MaxTokens, RunId};
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::{BacktestService, parse_time, tool_error};
 use super::sized_json::SizedJson;
 use super::state::{self, State};

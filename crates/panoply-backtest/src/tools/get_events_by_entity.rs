@@ -6,7 +6,7 @@ use serde_json::json;
 use super::handles;
 use super::page::{self, EventQueryResult, page_params};
 use super::params::{EntityType, EventType, RunId};
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::{BacktestService, tool_error};
 use crate::query::selection::Filter;
 

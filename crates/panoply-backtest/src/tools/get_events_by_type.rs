@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::page::{self, EventQueryResult, page_params};
 use super::params::{EventType, RunId, Severity};
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::{BacktestService, seq_range, tool_error};
 use crate::query::selection::Filter;
 

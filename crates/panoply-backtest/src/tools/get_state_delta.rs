@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::events::token_value;
 use super::params::RunId;
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::{BacktestService, parse_time, seq_range, tool_error};
 use super::{page, state};
 use crate::event::EventType;

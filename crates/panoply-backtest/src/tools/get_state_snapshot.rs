@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::page;
 use super::params::{MaxTokens, RunId};
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::{BacktestService, is_future, parse_time, tool_error};
 use super::state::{self, PnlOrigin, State};
 use crate::query::snapshot::View;

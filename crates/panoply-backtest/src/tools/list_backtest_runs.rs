@@ -3,7 +3,7 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::BacktestService;
 use crate::run::RunRecord;
 

@@ -16,7 +16,7 @@ mod list_backtest_runs;
 mod page;
 mod params;
 mod query_event_sequence;
-mod query_tool;
+mod query_spec;
 mod reconcile_run;
 mod service;
 mod sized_json;
@@ -26,7 +26,6 @@ use std::sync::Arc;
 
 use panoply_contract::pack::{Pack, PackInfo};
 
-use self::query_tool::QueryTool;
 use self::service::BacktestService;
 use crate::store::Store;
 
@@ -41,18 +40,18 @@ pub fn pack(store: Arc<dyn Store>) -> Pack {
     let service = BacktestService::new(store);
     let versions = Arc::clone(&service);
     Pack::new(INFO, dialect::BacktestDialect)
-        .with(QueryTool::new(&service, &get_events_by_type::SPEC, get_events_by_type::call))
-        .with(QueryTool::new(&service, &get_events_by_entity::SPEC, get_events_by_entity::call))
-        .with(QueryTool::new(&service, &aggregate_metrics::SPEC, aggregate_metrics::call))
-        .with(QueryTool::new(&service, &get_state_snapshot::SPEC, get_state_snapshot::call))
-        .with(QueryTool::new(&service, &query_event_sequence::SPEC, query_event_sequence::call))
-        .with(QueryTool::new(&service, &get_validation_errors::SPEC, get_validation_errors::call))
-        .with(QueryTool::new(&service, &list_backtest_runs::SPEC, list_backtest_runs::call))
-        .with(QueryTool::new(&service, &describe_run::SPEC, describe_run::call))
-        .with(QueryTool::new(&service, &get_state_delta::SPEC, get_state_delta::call))
-        .with(QueryTool::new(&service, &compare_runs::SPEC, compare_runs::call))
-        .with(QueryTool::new(&service, &reconcile_run::SPEC, reconcile_run::call))
-        .with(QueryTool::new(&service, &get_context::SPEC, get_context::call))
+        .tool(&get_events_by_type::SPEC, &service, get_events_by_type::call)
+        .tool(&get_events_by_entity::SPEC, &service, get_events_by_entity::call)
+        .tool(&aggregate_metrics::SPEC, &service, aggregate_metrics::call)
+        .tool(&get_state_snapshot::SPEC, &service, get_state_snapshot::call)
+        .tool(&query_event_sequence::SPEC, &service, query_event_sequence::call)
+        .tool(&get_validation_errors::SPEC, &service, get_validation_errors::call)
+        .tool(&list_backtest_runs::SPEC, &service, list_backtest_runs::call)
+        .tool(&describe_run::SPEC, &service, describe_run::call)
+        .tool(&get_state_delta::SPEC, &service, get_state_delta::call)
+        .tool(&compare_runs::SPEC, &service, compare_runs::call)
+        .tool(&reconcile_run::SPEC, &service, reconcile_run::call)
+        .tool(&get_context::SPEC, &service, get_context::call)
         .with_data_version(move || versions.version())
         .with_blocking_store()
 }

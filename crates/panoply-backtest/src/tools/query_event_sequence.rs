@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::events::{self, Style, WireEvent};
 use super::params::{EventRef, MaxDepth, MaxTokens, PageIndex, RunId, SequencePageSize};
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::{BacktestService, tool_error};
 use super::sized_json::SizedJson;
 use super::{handles, page};

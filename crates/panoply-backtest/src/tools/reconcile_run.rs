@@ -4,7 +4,7 @@ use panoply_contract::prelude::*;
 
 use super::page;
 use super::params::RunId;
-use super::query_tool::QuerySpec;
+use super::query_spec::QuerySpec;
 use super::service::{BacktestService, tool_error};
 use crate::position::to_f64;
 use crate::query::reader::SealedRun;

@@ -1,5 +1,7 @@
 //! `approve-drafts`: releases up to 500 drafts for study after a person has reviewed them.
 
+use std::sync::Arc;
+
 use super::approval::ApprovalSubject;
 use super::batch::{BatchAction, Cards, Output, change_each_card_if};
 use super::service::{APPROVE, NoemaService};
@@ -37,7 +39,7 @@ const CONSENT: ConsentRule = ConsentRule {
 };
 
 pub(super) struct ApproveDrafts {
-    pub(super) service: NoemaService,
+    pub(super) service: Arc<NoemaService>,
 }
 
 impl Tool for ApproveDrafts {

@@ -9,7 +9,6 @@ use panoply_contract::mutation::{MutationLog as _, MutationRecord};
 use panoply_contract::prelude::*;
 use panoply_store::mutations::{HasMutations as _, MutationTable, SqliteMutationLog};
 use panoply_store::roots::Roots;
-use serde::de::DeserializeOwned;
 
 use super::wire::ActionId;
 use crate::collection;
@@ -122,43 +121,6 @@ impl NoemaService {
         SqliteMutationLog(Arc::clone(&self.mutations)).commit(&record)?;
         mutation.committed(record);
         Ok(())
-    }
-}
-
-/// A tool whose handler is a function over the service.
-pub(super) struct ServiceTool<P, O> {
-    spec: &'static ToolSpec,
-    service: NoemaService,
-    handler: Handler<P, O>,
-}
-
-type Handler<P, O> = fn(&NoemaService, P, &CallContext) -> Result<Reply<O>, ToolError>;
-
-impl NoemaService {
-    /// The tool with this spec and handler.
-    pub(super) fn tool<P, O>(
-        &self,
-        spec: &'static ToolSpec,
-        handler: Handler<P, O>,
-    ) -> ServiceTool<P, O> {
-        ServiceTool { spec, service: self.clone(), handler }
-    }
-}
-
-impl<P, O> Tool for ServiceTool<P, O>
-where
-    P: DeserializeOwned + JsonSchema + Send + 'static,
-    O: Serialize + JsonSchema + Send + 'static,
-{
-    type Params = P;
-    type Output = O;
-
-    fn spec(&self) -> &'static ToolSpec {
-        self.spec
-    }
-
-    async fn call(&self, params: P, cx: &CallContext) -> Result<Reply<O>, ToolError> {
-        (self.handler)(&self.service, params, cx)
     }
 }
 

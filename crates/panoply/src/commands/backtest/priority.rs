@@ -1,5 +1,5 @@
 //! Process and thread priority: imports and seals run at a lower priority than a server on the same
-//! machine, because its users wait for replies. On an idle machine they run at full speed.
+//! machine, because its users wait for replies. Without other load they run at full speed.
 
 use std::io;
 

@@ -1,12 +1,7 @@
-//! Declaration and handler shared by the tools of this pack: each is a read-only query.
-
-use std::sync::Arc;
+//! The declaration shared by the tools of this pack: each is a read-only query.
 
 use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
-use serde::de::DeserializeOwned;
-
-use super::service::BacktestService;
 
 /// The fields of a [`ToolSpec`] in which the tools of this pack differ.
 pub(super) struct QuerySpec {
@@ -46,41 +41,5 @@ impl QuerySpec {
             widget: self.widget,
         }
         .checked()
-    }
-}
-
-/// A tool made of its spec and its handler function.
-pub(super) struct QueryTool<P, O> {
-    service: Arc<BacktestService>,
-    spec: &'static ToolSpec,
-    handler: Handler<P, O>,
-}
-
-type Handler<P, O> = fn(&BacktestService, P, &CallContext) -> Result<Reply<O>, ToolError>;
-
-impl<P, O> QueryTool<P, O> {
-    pub(super) fn new(
-        service: &Arc<BacktestService>,
-        spec: &'static ToolSpec,
-        handler: Handler<P, O>,
-    ) -> Self {
-        Self { service: Arc::clone(service), spec, handler }
-    }
-}
-
-impl<P, O> Tool for QueryTool<P, O>
-where
-    P: DeserializeOwned + JsonSchema + Send + 'static,
-    O: Serialize + JsonSchema + Send + 'static,
-{
-    type Params = P;
-    type Output = O;
-
-    fn spec(&self) -> &'static ToolSpec {
-        self.spec
-    }
-
-    async fn call(&self, params: P, cx: &CallContext) -> Result<Reply<O>, ToolError> {
-        (self.handler)(&self.service, params, cx)
     }
 }
