@@ -10,10 +10,11 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::canonical;
-use crate::context::Provenance;
+use crate::context::{Caller, Provenance};
 use crate::error::ToolError;
 use crate::ids::CallId;
-use crate::json::Json;
+use crate::json::{Json, ObjectWriter};
+use crate::tenant::TenantId;
 
 /// The audit of one call, as returned in replies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -28,6 +29,19 @@ pub struct Audit {
     pub seed: u64,
     /// `ok` or `error`.
     pub status: Status,
+}
+
+impl Audit {
+    /// The same JSON as serde writes, at a third of the cost.
+    pub fn to_json(&self) -> Json {
+        ObjectWriter::with_capacity(240)
+            .ascii("in_hash", &self.in_hash)
+            .ascii("out_hash", &self.out_hash)
+            .scalar("latency_ms", self.latency_ms)
+            .scalar("seed", self.seed)
+            .ascii("status", self.status.as_str())
+            .finish()
+    }
 }
 
 /// Outcome of a call.
@@ -57,12 +71,19 @@ pub struct Fingerprint([u8; 32]);
 impl Fingerprint {
     /// Fingerprint of a JSON value, and the size of its canonical form in bytes.
     pub fn of(value: &Value) -> Result<(Self, usize), ToolError> {
-        Self::of_json(&Json::of(value)?)
+        let text = serde_json::to_string(value).map_err(|error| {
+            ToolError::system("the input could not be serialised as JSON").cause(error)
+        })?;
+        Self::of_text(&text)
     }
 
     /// [`Self::of`] for serialised JSON.
     pub fn of_json(json: &Json) -> Result<(Self, usize), ToolError> {
-        let canonical = canonical::of_text(json.text())?;
+        Self::of_text(json.text())
+    }
+
+    fn of_text(text: &str) -> Result<(Self, usize), ToolError> {
+        let canonical = canonical::of_text(text)?;
         Ok((Self(Sha256::digest(&canonical).into()), canonical.len()))
     }
 
@@ -144,14 +165,57 @@ pub struct AuditFilter {
     pub tool: Option<String>,
     /// Only calls of this trace.
     pub trace_id: Option<String>,
-    /// Only calls of this caller.
-    pub partition: Option<String>,
+    /// Only rows that this view includes.
+    pub view: AuditView,
     /// Only failed calls.
     pub errors_only: bool,
     /// Only rows before this one.
     pub before: Option<u64>,
     /// Maximum number of rows.
     pub limit: usize,
+}
+
+/// Which rows a reader may see.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum AuditView {
+    /// All rows, for operators.
+    #[default]
+    All,
+    /// Calls with any credential of a person.
+    Person(TenantId),
+    /// Calls with one credential.
+    Partition(String),
+}
+
+/// Beginnings of the partitions of the local tenant, see
+/// [`Tenants::partition`](crate::tenant::Tenants::partition). Its owner, who has the home, sees
+/// refused logins too.
+pub const LOCAL_PARTITIONS: [&str; 4] = ["local", "key:", "sub:", "unauthenticated"];
+
+impl AuditView {
+    /// The view of a caller: an operator sees all rows, an owner those of the own person, others
+    /// those of the own credential.
+    pub fn of(caller: &Caller) -> Self {
+        if caller.operator {
+            Self::All
+        } else if caller.grants.allow("audit:admin") {
+            Self::Person(caller.tenants.person.clone())
+        } else {
+            Self::Partition(caller.partition.clone())
+        }
+    }
+
+    /// Whether the view includes rows of this partition.
+    pub fn includes(&self, partition: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Person(person) if person.is_local() => {
+                LOCAL_PARTITIONS.iter().any(|start| partition.starts_with(start))
+            }
+            Self::Person(person) => partition.starts_with(person.as_str()),
+            Self::Partition(own) => partition == own,
+        }
+    }
 }
 
 /// Destination of audit entries, implemented by the store. An append must not block the caller
@@ -194,10 +258,7 @@ impl AuditLog for MemoryAuditLog {
         let wanted = |row: &&AuditRow| {
             filter.tool.as_ref().is_none_or(|tool| *tool == row.entry.tool)
                 && filter.trace_id.as_ref().is_none_or(|trace| *trace == row.entry.trace_id)
-                && filter
-                    .partition
-                    .as_ref()
-                    .is_none_or(|partition| *partition == row.entry.partition)
+                && filter.view.includes(&row.entry.partition)
                 && (!filter.errors_only || row.entry.audit.status == Status::Error)
                 && filter.before.is_none_or(|before| row.sequence < before)
         };
@@ -304,6 +365,20 @@ mod tests {
         fn canonical_json_matches_the_reference_implementation(value in any_json()) {
             let reference = serde_json_canonicalizer::to_string(&value).unwrap();
             prop_assert_eq!(String::from_utf8(canonical_json(&value).unwrap()).unwrap(), reference);
+        }
+    }
+
+    #[test]
+    fn audit_json_equals_that_of_serde() {
+        for status in [Status::Ok, Status::Error] {
+            let audit = Audit {
+                in_hash: "ab".repeat(32),
+                out_hash: "cd".repeat(32),
+                latency_ms: u64::MAX,
+                seed: 7,
+                status,
+            };
+            assert_eq!(audit.to_json(), Json::of(&audit).unwrap());
         }
     }
 

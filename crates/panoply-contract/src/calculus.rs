@@ -1,9 +1,10 @@
 //! Computes the numbers in `agentHints` from evidence. No other file computes a confidence.
 //!
-//! Confidence estimates the probability that the data answer the question correctly and
-//! completely: the product of the applicable factors. Each factor lies between 0 and 1 and is
-//! monotonic: less data, older data, a smaller sample or a worse source never raises it. The
-//! property tests below verify this.
+//! Confidence estimates the probability that what a reply states is right as of the dates it
+//! states: the product of the applicable factors. Each factor lies between 0 and 1 and is
+//! monotonic: less data, a smaller sample or a worse source never raises it. The property tests
+//! below verify this. Age is not a factor: a NAV of last year is still the NAV of its day. Old data
+//! are a risk with a probability, a warning and a short validity period instead.
 
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ const Z_95: f64 = 1.96;
 const NO_SAMPLE_FACTOR: f64 = 0.5;
 /// Sources below this share of the weight do not affect the source quality.
 const NEGLIGIBLE_WEIGHT: f64 = 0.05;
+/// Impact of data that have probably changed.
+const STALE_IMPACT: f64 = 0.5;
 /// Risks below this product of probability and impact are omitted.
 const NEGLIGIBLE_RISK: f64 = 0.01;
 
@@ -36,8 +39,8 @@ pub struct Assessment {
     pub missing: Vec<String>,
 }
 
-/// Computes the confidence at `now`.
-pub fn assess(evidence: &Evidence, now: Timestamp) -> Assessment {
+/// Computes the confidence.
+pub fn assess(evidence: &Evidence) -> Assessment {
     let mut factors: Vec<(String, f64)> = Vec::new();
     let mut missing = Vec::new();
     if let Some(share) = evidence.completeness {
@@ -48,10 +51,6 @@ pub fn assess(evidence: &Evidence, now: Timestamp) -> Assessment {
         if share.part < share.whole {
             missing.push(format!("{} of {} needed values", share.whole - share.part, share.whole));
         }
-    }
-    if let Some(freshness) = evidence.freshness {
-        let label = format!("freshness as of {}", date_of(freshness.as_of));
-        factors.push((label, freshness_factor(freshness, now)));
     }
     if let Some(sample) = evidence.sample {
         let n = match sample {
@@ -76,13 +75,44 @@ pub fn assess(evidence: &Evidence, now: Timestamp) -> Assessment {
         missing.push("the sources of the data".to_owned());
     }
     let confidence = round(factors.iter().map(|(_, value)| value).product::<f64>(), 4);
+    let term = |(name, value): &(String, f64)| match round(*value, 3) {
+        1.0 => name.clone(),
+        rounded => format!("{name} ({rounded})"),
+    };
+    // The sources are last; a factor of 1 before them says nothing.
+    let last = factors.len() - 1;
+    let matters = |(place, (_, value)): &(usize, &(String, f64))| *place == last || *value < 1.0;
     let terms: Vec<String> =
-        factors.iter().map(|(name, value)| format!("{name} {}", round(*value, 3))).collect();
-    Assessment {
-        confidence,
-        reasoning: format!("confidence {confidence} = {}", terms.join(" × ")),
-        missing,
+        factors.iter().enumerate().filter(matters).map(|(_, factor)| term(factor)).collect();
+    let as_of = evidence.freshness.map(|freshness| format!(" as of {}", date_of(freshness.as_of)));
+    let reasoning =
+        format!("Confidence {confidence}{}: {}.", as_of.unwrap_or_default(), terms.join(", "));
+    Assessment { confidence, reasoning, missing }
+}
+
+/// Data older than the time in which their source usually changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Staleness {
+    /// The date of the data.
+    pub date: String,
+    /// Age in whole days.
+    pub days: i64,
+    /// The risk of acting on them.
+    pub risk: RiskFactor,
+}
+
+/// Whether the data have probably changed since; `None` before half of their source's period.
+pub fn staleness(evidence: &Evidence, now: Timestamp) -> Option<Staleness> {
+    let freshness = evidence.freshness?;
+    let probability = 1.0 - freshness_factor(freshness, now);
+    if probability < 0.5 {
+        return None;
     }
+    let date = date_of(freshness.as_of);
+    let days = now.duration_since(freshness.as_of).as_hours() / 24;
+    let description = format!("the data are of {date}, {days} days old");
+    let risk = risk(RiskKind::Accuracy, description, probability, STALE_IMPACT, None)?;
+    Some(Staleness { date, days, risk })
 }
 
 /// Present share of the needed items; 1 when none are needed.
@@ -183,14 +213,20 @@ pub fn source_quality(evidence: &Evidence, now: Timestamp) -> SourceQuality {
     }
 }
 
-/// Derives the validity period from the next possible change.
-pub fn validity(next_change: NextChange, now: Timestamp) -> ValidityPeriod {
+/// Derives the validity period from the next scheduled change, else from how often the source
+/// changes.
+pub fn validity(evidence: &Evidence, now: Timestamp) -> ValidityPeriod {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
-    let timestamp = match next_change {
-        NextChange::NotScheduled => return ValidityPeriod::Indefinite,
-        NextChange::WithNextAction => return ValidityPeriod::Immediate,
-        NextChange::At(timestamp) => timestamp,
+    let timestamp = match (evidence.next_change, evidence.freshness) {
+        (NextChange::NotScheduled, None) => return ValidityPeriod::Indefinite,
+        (NextChange::WithNextAction, _) => return ValidityPeriod::Immediate,
+        (NextChange::At(timestamp), _) => timestamp,
+        (NextChange::NotScheduled, Some(Freshness { as_of, half_life })) => {
+            // Overdue data may be replaced at any time, but not by the caller's next action.
+            let soon = now + Duration::from_secs(1);
+            as_of.checked_add(half_life).map_or(soon, |due| due.max(soon))
+        }
     };
     match timestamp.duration_since(now).as_secs() {
         left if left <= 0 => ValidityPeriod::Immediate,
@@ -201,27 +237,27 @@ pub fn validity(next_change: NextChange, now: Timestamp) -> ValidityPeriod {
     }
 }
 
-/// Benefit and effort of the first suggestion; `typical` is the tool's usual duration. Both are
-/// zero without a suggestion.
+/// Benefit and effort of the first suggestion; `typical` is the tool's usual duration. The return
+/// on investment is exactly their ratio.
 pub fn impact(benefit: Option<&Benefit>, typical: Option<Duration>) -> EstimatedImpact {
     const MIN_EFFORT: f64 = 0.01;
     let Some(typical) = typical else {
         return EstimatedImpact {
             benefit: 0.0,
-            effort: 0.0,
+            effort: MIN_EFFORT,
             roi: 0.0,
             affected_metrics: Vec::new(),
         };
     };
     let human = benefit.map_or(0.0, |benefit| finite_or_zero(benefit.human_seconds).max(0.0));
     let seconds = typical.as_secs_f64() + human;
-    let effort = round((seconds / (seconds + 60.0)).clamp(0.0, 1.0), 4);
+    let effort = round((seconds / (seconds + 60.0)).clamp(MIN_EFFORT, 1.0), 4);
     let value =
         round(benefit.map_or(0.0, |benefit| finite_or_zero(benefit.value)).clamp(0.0, 1.0), 4);
     EstimatedImpact {
         benefit: value,
         effort,
-        roi: round(value / effort.max(MIN_EFFORT), 2),
+        roi: value / effort,
         affected_metrics: benefit.map(|benefit| benefit.metrics.clone()).unwrap_or_default(),
     }
 }
@@ -310,7 +346,7 @@ mod tests {
     #[test]
     fn an_exact_read_has_confidence_one_with_its_reason() {
         let stored = Evidence::from(Source::new(SourceClass::Exact, "stored card"));
-        let assessment = assess(&stored, now());
+        let assessment = assess(&stored);
         assert_eq!(assessment.confidence.to_string(), "1");
         assert!(
             assessment.reasoning.contains("exact read of stored card"),
@@ -320,10 +356,19 @@ mod tests {
     }
 
     #[test]
-    fn a_half_life_halves_confidence() {
+    fn old_data_are_a_risk_and_not_less_true() {
         let old = evidence().as_of(now() - DAY, DAY);
-        assert!((assess(&old, now()).confidence - 0.5).abs() < 1e-9);
+        let assessment = assess(&old);
+        assert_eq!(assessment.confidence.to_string(), assess(&evidence()).confidence.to_string());
+        assert!(assessment.reasoning.contains("as of 2026-11-14"), "{}", assessment.reasoning);
         assert_eq!(source_quality(&old, now()), SourceQuality::Medium);
+        let stale = staleness(&old, now()).unwrap();
+        assert_eq!((stale.date.as_str(), stale.days), ("2026-11-14", 1));
+        assert_eq!((stale.risk.probability, stale.risk.severity), (0.5, Level::High));
+        assert_eq!(validity(&old, now()), ValidityPeriod::Short);
+        let fresh = evidence().as_of(now() - DAY / 2, DAY);
+        assert_eq!(staleness(&fresh, now()), None);
+        assert_eq!(validity(&fresh, now()), ValidityPeriod::Long);
     }
 
     #[test]
@@ -331,7 +376,7 @@ mod tests {
         let mut nothing = evidence();
         nothing.sources.clear();
         assert_eq!(source_quality(&nothing, now()), SourceQuality::Unknown);
-        assert_eq!(assess(&nothing, now()).missing, ["the sources of the data"]);
+        assert_eq!(assess(&nothing).missing, ["the sources of the data"]);
     }
 
     #[test]
@@ -344,10 +389,12 @@ mod tests {
             (DAY * 7, ValidityPeriod::Indefinite),
         ];
         for (left, expected) in cases {
-            assert_eq!(validity(NextChange::At(now() + left), now()), expected, "left: {left:?}");
+            let evidence = evidence().changes(NextChange::At(now() + left));
+            assert_eq!(validity(&evidence, now()), expected, "left: {left:?}");
         }
-        assert_eq!(validity(NextChange::WithNextAction, now()), ValidityPeriod::Immediate);
-        assert_eq!(validity(NextChange::NotScheduled, now()), ValidityPeriod::Indefinite);
+        let immediate = evidence().changes(NextChange::WithNextAction);
+        assert_eq!(validity(&immediate, now()), ValidityPeriod::Immediate);
+        assert_eq!(validity(&evidence(), now()), ValidityPeriod::Indefinite);
     }
 
     #[test]
@@ -378,31 +425,33 @@ mod tests {
         fn less_data_never_raises_confidence(whole in 1_u64..500, part in 0_u64..500, fewer in 0_u64..500) {
             let part = part.min(whole);
             let fewer = fewer.min(part);
-            let more_data = assess(&evidence().complete(part, whole), now()).confidence;
-            let less_data = assess(&evidence().complete(fewer, whole), now()).confidence;
+            let more_data = assess(&evidence().complete(part, whole)).confidence;
+            let less_data = assess(&evidence().complete(fewer, whole)).confidence;
             prop_assert!(less_data <= more_data);
         }
 
         #[test]
-        fn older_data_never_raise_confidence(age in 0_u64..10_000, older in 0_u64..10_000, half_life in 0_u64..5_000) {
+        fn older_data_never_lower_the_risk(age in 0_u64..10_000, older in 0_u64..10_000, half_life in 0_u64..5_000) {
             let half_life = Duration::from_secs(half_life * 60);
             let at = |minutes: u64| now() - Duration::from_secs(minutes * 60);
-            let fresh = assess(&evidence().as_of(at(age), half_life), now()).confidence;
-            let stale = assess(&evidence().as_of(at(age + older), half_life), now()).confidence;
-            prop_assert!(stale <= fresh);
+            let risk = |minutes| {
+                let evidence = evidence().as_of(at(minutes), half_life);
+                staleness(&evidence, now()).map_or(0.0, |stale| stale.risk.probability)
+            };
+            prop_assert!(risk(age) <= risk(age + older));
         }
 
         #[test]
         fn a_smaller_sample_of_the_same_rate_never_raises_confidence(successes in 0_u64..50, failures in 0_u64..50, times in 1_u64..20) {
             let small = Sample::Proportion { successes, n: successes + failures };
             let large = Sample::Proportion { successes: successes * times, n: (successes + failures) * times };
-            let confidence = |sample| assess(&evidence().sampled(sample), now()).confidence;
+            let confidence = |sample| assess(&evidence().sampled(sample)).confidence;
             prop_assert!(confidence(small) <= confidence(large));
         }
 
         #[test]
         fn a_smaller_sample_of_a_mean_never_raises_confidence(n in 0_u64..500, more in 0_u64..500, variation in 0.0_f64..5.0) {
-            let confidence = |n| assess(&evidence().sampled(Sample::Mean { n, variation }), now()).confidence;
+            let confidence = |n| assess(&evidence().sampled(Sample::Mean { n, variation })).confidence;
             prop_assert!(confidence(n) <= confidence(n + more));
         }
 
@@ -410,7 +459,7 @@ mod tests {
         fn every_confidence_is_a_probability(part in any::<u64>(), whole in any::<u64>(), top in any::<f64>(), next in any::<f64>(), variation in any::<f64>(), weight in any::<f64>()) {
             let wild = Evidence::from(Source::new(SourceClass::Derived, "x").weighing(weight))
                 .complete(part, whole).matched(top, next).sampled(Sample::Mean { n: part, variation });
-            let confidence = assess(&wild, now()).confidence;
+            let confidence = assess(&wild).confidence;
             prop_assert!((0.0..=1.0).contains(&confidence), "{}", confidence);
         }
 
@@ -419,7 +468,7 @@ mod tests {
             let classes = [SourceClass::Exact, SourceClass::Verified, SourceClass::Authoritative,
                 SourceClass::UserSupplied, SourceClass::Derived, SourceClass::Unverified];
             let (better, worse) = (better.min(worse), better.max(worse));
-            let confidence = |index: usize| assess(&Evidence::from(Source::new(classes[index], "x")), now()).confidence;
+            let confidence = |index: usize| assess(&Evidence::from(Source::new(classes[index], "x"))).confidence;
             prop_assert!(confidence(worse) <= confidence(better));
         }
     }

@@ -4,13 +4,14 @@
 //! calls, which [`check`] makes with the tool's own examples.
 
 mod behaviour;
+mod suggestions;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
 
-pub use self::behaviour::{check, error_code, mismatch, replay};
+pub use self::behaviour::{EXAMPLE_TIME, check, error_code, mismatch, replay};
 use crate::schema;
 use crate::spec::{Expect, ToolSpec};
 
@@ -239,12 +240,8 @@ pub fn static_violations(spec: &'static ToolSpec, input: &Value, output: &Value)
             "unknown arguments are let through; derive the parameters with `deny_unknown_fields`";
         found.push(Violation::new(spec.name, Line::Parameters, message));
     }
-    for pointer in schema::unbounded_numbers(input) {
-        found.push(Violation::new(
-            spec.name,
-            Line::Parameters,
-            format!("`{pointer}` has no minimum and maximum"),
-        ));
+    for complaint in schema::unbounded(input) {
+        found.push(Violation::new(spec.name, Line::Parameters, complaint));
     }
     for complaint in schema::lint(output, false) {
         found.push(Violation::new(

@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::consent::{Consent, Elicitor};
 use crate::error::{ErrorKind, ToolError};
-use crate::ids::{CorrelationId, TraceId};
+use crate::ids::{CallId, CorrelationId, TraceId};
 use crate::mutation::Mutation;
 use crate::permission::{Grants, Profile};
+use crate::tenant::{DataVersions, Principal, Tenants};
 
 /// Passed to every handler together with its parameters.
 #[derive(Clone)]
@@ -42,6 +43,8 @@ pub struct CallContext {
     pub dry_run: bool,
     /// Idempotency key: a retried mutation runs once.
     pub idempotency_key: Option<String>,
+    /// Id of a mutating call or its dry run, made by the server.
+    pub call_id: Option<CallId>,
     /// The mutation whose record the store commits; `None` for queries and dry runs.
     pub mutation: Option<Arc<Mutation>>,
     /// Triggered when the caller cancels or the deadline passes.
@@ -73,6 +76,7 @@ impl CallContext {
             lang: Lang::En,
             dry_run: false,
             idempotency_key: None,
+            call_id: None,
             mutation: None,
             cancel: CancellationToken::new(),
             deadline: None,
@@ -85,7 +89,7 @@ impl CallContext {
 
     /// The user; `None` for the system itself.
     pub fn user_id(&self) -> Option<&str> {
-        self.caller.user_id.as_deref()
+        self.caller.principal.as_ref().map(Principal::as_str)
     }
 
     /// Fails once the call is cancelled. Call it inside long loops.
@@ -118,10 +122,17 @@ impl fmt::Debug for CallContext {
 /// The identity and permissions of a caller.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The user of the verified token or key; `None` for the system itself.
-    pub user_id: Option<String>,
-    /// Tenant key: separates the rate limits, caches and idempotency keys of callers.
+    /// Who calls, by the verified token or key; `None` for the system itself.
+    pub principal: Option<Principal>,
+    /// The credential within its tenant ([`Tenants::partition`]): separates the caches,
+    /// idempotency keys and audit rows of callers.
     pub partition: String,
+    /// Whose data the calls read and change.
+    pub tenants: Tenants,
+    /// Versions of those data, as of the admission.
+    pub data_versions: DataVersions,
+    /// Whether the caller operates the server: sees the metrics and the audit rows of all tenants.
+    pub operator: bool,
     /// Granted permissions.
     pub grants: Grants,
     /// Address and credential, for the audit log.
@@ -171,10 +182,39 @@ impl Caller {
     pub fn local(profile: Profile) -> Self {
         let partition = match profile {
             Profile::Owner => "local".to_owned(),
-            Profile::Agent | Profile::Reader => format!("local:{}", profile.as_str()),
+            Profile::Agent | Profile::Reader | Profile::Operator => {
+                format!("local:{}", profile.as_str())
+            }
         };
-        let (user_id, grants) = (Some("user_local".to_owned()), Grants::of(profile));
-        Self { user_id, partition, grants, provenance: Provenance::default() }
+        Self {
+            principal: Some(Principal::local()),
+            partition,
+            tenants: Tenants::default(),
+            data_versions: DataVersions::default(),
+            operator: matches!(profile, Profile::Owner | Profile::Operator),
+            grants: Grants::of(profile),
+            provenance: Provenance::default(),
+        }
+    }
+
+    /// Refuses callers who may not see how the whole server is used: those of a tenant other than
+    /// the local one, unless they operate the server.
+    pub fn require_metrics(&self) -> Result<(), ToolError> {
+        if self.operator || self.tenants == Tenants::default() {
+            return Ok(());
+        }
+        let message = "the metrics are of all tenants, and this caller is of one";
+        Err(ToolError::new(ErrorKind::Forbidden, "FORBIDDEN", message)
+            .hint("see your own calls with `get-audit-trail`, or use a key of an operator"))
+    }
+
+    /// Key of rate limits: all credentials of a person share one budget. Credentials of the local
+    /// tenant have one each.
+    pub fn limit_key(&self) -> &str {
+        match self.tenants.person.is_local() {
+            true => &self.partition,
+            false => self.tenants.person.as_str(),
+        }
     }
 }
 

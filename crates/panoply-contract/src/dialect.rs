@@ -4,15 +4,15 @@
 //! A dialect is independent of MCP: it produces an [`Envelope`], which each surface (MCP, command
 //! line, GraphQL, gRPC) encodes.
 
-use std::sync::LazyLock;
+use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::audit::Audit;
 use crate::error::ToolError;
-use crate::hints::AgentHints;
-use crate::json::Json;
+use crate::json::{Json, ObjectWriter};
+use crate::kernel_tools::schemas;
 use crate::meta::Meta;
 use crate::reply::{Attachment, Notes};
 use crate::spec::ToolSpec;
@@ -53,6 +53,7 @@ pub trait Dialect: Send + Sync + 'static {
             structured: Some(self.structured(answer)),
             meta: self.meta(answer),
             is_error: false,
+            brief_hints: None,
         }
     }
 
@@ -78,12 +79,10 @@ pub struct CallSuccess<'a> {
     pub data: &'a Json,
     /// Text, table, attachments and the pack's own meta.
     pub notes: &'a Notes,
-    /// Hints computed from the evidence.
-    pub hints: &'a AgentHints,
-    /// The pack that issued the hints.
-    pub pack: &'static str,
+    /// Serialised [`AgentHints`](crate::hints::AgentHints).
+    pub hints: &'a Json,
     /// Version, times and ids.
-    pub metadata: &'a Metadata,
+    pub metadata: &'a Metadata<'a>,
     /// Hashes and latency.
     pub audit: &'a Audit,
 }
@@ -93,12 +92,10 @@ pub struct CallSuccess<'a> {
 pub struct CallFailure<'a> {
     /// The error.
     pub error: &'a ToolError,
-    /// Hints about remedies.
-    pub hints: &'a AgentHints,
-    /// The pack that issued the hints.
-    pub pack: &'static str,
+    /// Serialised [`AgentHints`](crate::hints::AgentHints) about remedies.
+    pub hints: &'a Json,
     /// Version, times and ids.
-    pub metadata: &'a Metadata,
+    pub metadata: &'a Metadata<'a>,
     /// Hashes and latency.
     pub audit: &'a Audit,
 }
@@ -106,19 +103,19 @@ pub struct CallFailure<'a> {
 /// The contract's metadata of a result.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Metadata {
+pub struct Metadata<'a> {
     /// Version of the tool's own contract.
-    pub tool_version: String,
+    pub tool_version: Cow<'a, str>,
     /// When it ran; ISO 8601, UTC.
-    pub timestamp: String,
+    pub timestamp: Cow<'a, str>,
     /// Duration in milliseconds.
     pub execution_time: f64,
     /// Version of this program.
-    pub service_version: String,
+    pub service_version: Cow<'a, str>,
     /// The trace, as a UUID.
-    pub trace_id: String,
+    pub trace_id: Cow<'a, str>,
     /// Links related requests.
-    pub correlation_id: String,
+    pub correlation_id: Cow<'a, str>,
     /// Whether the reply came from the cache.
     pub cached: bool,
     /// Set for a dry run, which changes no data.
@@ -144,6 +141,8 @@ pub enum Envelope {
         meta: Meta,
         /// Whether it is an error.
         is_error: bool,
+        /// The next step and the main caution, if the complete hints are in `_meta`.
+        brief_hints: Option<Json>,
     },
     /// A protocol error, for packs whose specification requires it.
     Refusal {
@@ -154,6 +153,18 @@ pub enum Envelope {
         /// Machine-readable data.
         data: Value,
     },
+}
+
+impl Envelope {
+    /// Adds brief hints to a result whose complete hints are in `_meta`.
+    pub(crate) fn with_brief_hints(mut self, hints: Option<Json>) -> Self {
+        if let Self::Result { meta, brief_hints, .. } = &mut self
+            && meta.get(HINTS_KEY).is_some()
+        {
+            *brief_hints = hints;
+        }
+        self
+    }
 }
 
 /// Whether the caller or the server is at fault.
@@ -171,47 +182,41 @@ pub struct Unified;
 
 impl Dialect for Unified {
     fn output_schema(&self, data: Value) -> Value {
-        // Identical for every tool and expensive to generate.
-        static HINTS: LazyLock<Value> = LazyLock::new(crate::schema::of::<AgentHints>);
-        static METADATA: LazyLock<Value> = LazyLock::new(crate::schema::of::<Metadata>);
+        // The full schemas are resources: repeated in each tool they were 40 % of `tools/list`.
+        let named = |title: &str, uri: &str| json!({"type": "object", "title": title, "description": format!("Schema: {uri}")});
         json!({
             "type": "object",
-            "properties": {"data": data, "agentHints": &*HINTS, "metadata": &*METADATA},
+            "properties": {
+                "data": data,
+                "agentHints": named("AgentHints", schemas::HINTS_URI),
+                "metadata": named("Metadata", schemas::METADATA_URI),
+            },
             "required": ["data", "agentHints", "metadata"],
         })
     }
 
     fn structured(&self, answer: &CallSuccess<'_>) -> Json {
-        let hints = hints_with_metadata(answer.hints, answer.metadata, answer.pack);
-        let metadata = Json::of(answer.metadata).unwrap_or_else(|_| Json::null());
         Json::object([
             ("data", answer.data.text()),
-            ("agentHints", hints.text()),
-            ("metadata", metadata.text()),
+            ("agentHints", answer.hints.text()),
+            ("metadata", answer.metadata.compact_json().text()),
         ])
     }
 
     fn meta(&self, answer: &CallSuccess<'_>) -> Meta {
         let mut meta = Meta::from(&answer.notes.meta);
-        meta.insert(AUDIT_KEY, answer.audit);
+        meta.insert_json(AUDIT_KEY, answer.audit.to_json());
         meta
     }
 
     fn failure(&self, failed: &CallFailure<'_>) -> Envelope {
         let body = json!({
             "error": plain_error(failed.error),
-            "agentHints": hints_with_metadata(failed.hints, failed.metadata, failed.pack).value(),
+            "agentHints": failed.hints.value(),
             "metadata": failed.metadata,
         });
         error_result(&body, failed, false)
     }
-}
-
-/// `agentHints` with their own metadata.
-fn hints_with_metadata(hints: &AgentHints, metadata: &Metadata, pack: &str) -> Json {
-    let made = json!({"generatedAt": metadata.timestamp, "generatedBy": pack});
-    let hints = Json::of(hints).unwrap_or_else(|_| Json::null());
-    hints.with_member("metadata", &made.to_string())
 }
 
 /// The pack's own shape at the top level, the contract's parts in `_meta`, and the pack's own error
@@ -241,11 +246,18 @@ pub fn error_result(body: &Value, failed: &CallFailure<'_>, parts_in_meta: bool)
     if parts_in_meta {
         insert_contract_parts(&mut meta, failed.hints, failed.metadata, failed.audit);
     } else {
-        meta.insert(AUDIT_KEY, failed.audit);
+        meta.insert_json(AUDIT_KEY, failed.audit.to_json());
     }
     let text = body.to_string();
     meta.insert(ERROR_KEY, body);
-    Envelope::Result { text, attachments: Vec::new(), structured: None, meta, is_error: true }
+    Envelope::Result {
+        text,
+        attachments: Vec::new(),
+        structured: None,
+        meta,
+        is_error: true,
+        brief_hints: None,
+    }
 }
 
 /// The pack's own members of `_meta`, then hints, metadata and audit.
@@ -255,44 +267,32 @@ pub fn contract_meta(answer: &CallSuccess<'_>) -> Meta {
     meta
 }
 
-fn insert_contract_parts(meta: &mut Meta, hints: &AgentHints, metadata: &Metadata, audit: &Audit) {
-    meta.insert(HINTS_KEY, hints);
-    meta.insert(METADATA_KEY, &CompactMetadata::from(metadata));
-    meta.insert(AUDIT_KEY, audit);
+fn insert_contract_parts(meta: &mut Meta, hints: &Json, metadata: &Metadata<'_>, audit: &Audit) {
+    meta.insert_json(HINTS_KEY, hints.clone());
+    meta.insert_json(METADATA_KEY, metadata.compact_json());
+    meta.insert_json(AUDIT_KEY, audit.to_json());
 }
 
-/// Compact [`Metadata`] for `_meta`: omits a correlation id equal to the trace id.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CompactMetadata<'a> {
-    tool_version: &'a str,
-    timestamp: &'a str,
-    execution_time: f64,
-    service_version: &'a str,
-    trace_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    correlation_id: Option<&'a str>,
-    cached: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    dry_run: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    replayed: bool,
-}
-
-impl<'a> From<&'a Metadata> for CompactMetadata<'a> {
-    fn from(metadata: &'a Metadata) -> Self {
-        let correlation_id = metadata.correlation_id.as_str();
-        Self {
-            tool_version: &metadata.tool_version,
-            timestamp: &metadata.timestamp,
-            execution_time: metadata.execution_time,
-            service_version: &metadata.service_version,
-            trace_id: &metadata.trace_id,
-            correlation_id: (correlation_id != metadata.trace_id).then_some(correlation_id),
-            cached: metadata.cached,
-            dry_run: metadata.dry_run,
-            replayed: metadata.replayed,
+impl Metadata<'_> {
+    /// JSON for `_meta`: omits a correlation id equal to the trace id.
+    fn compact_json(&self) -> Json {
+        let mut writer = ObjectWriter::with_capacity(320)
+            .ascii("toolVersion", &self.tool_version)
+            .ascii("timestamp", &self.timestamp)
+            .scalar("executionTime", self.execution_time)
+            .ascii("serviceVersion", &self.service_version)
+            .ascii("traceId", &self.trace_id);
+        if self.correlation_id != self.trace_id {
+            writer = writer.ascii("correlationId", &self.correlation_id);
         }
+        writer = writer.scalar("cached", self.cached);
+        if self.dry_run {
+            writer = writer.scalar("dryRun", true);
+        }
+        if self.replayed {
+            writer = writer.scalar("replayed", true);
+        }
+        writer.finish()
     }
 }
 
@@ -332,20 +332,20 @@ mod tests {
     #[test]
     fn compact_metadata_leaves_out_only_a_correlation_id_equal_to_the_trace_id() {
         let metadata = |correlation_id: &str, set| Metadata {
-            tool_version: "1.0.0".to_owned(),
-            timestamp: "t".to_owned(),
+            tool_version: "1.0.0".into(),
+            timestamp: "t".into(),
             execution_time: 1.5,
-            service_version: "2.0.0".to_owned(),
-            trace_id: "x".to_owned(),
-            correlation_id: correlation_id.to_owned(),
+            service_version: "2.0.0".into(),
+            trace_id: "x".into(),
+            correlation_id: correlation_id.to_owned().into(),
             cached: set,
             dry_run: set,
             replayed: set,
         };
         for set in [false, true] {
             let linked = metadata("y", set);
-            assert_eq!(json!(CompactMetadata::from(&linked)), json!(linked));
-            let alone = json!(CompactMetadata::from(&metadata("x", set)));
+            assert_eq!(linked.compact_json().value(), json!(linked));
+            let alone = metadata("x", set).compact_json().value();
             assert_eq!(alone.get("correlationId"), None);
         }
     }

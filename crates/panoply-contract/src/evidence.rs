@@ -47,7 +47,7 @@ impl Evidence {
         self
     }
 
-    /// The data describe `as_of`; confidence halves every `half_life`.
+    /// The data describe `as_of`; half of them have changed after `half_life`.
     #[must_use]
     pub const fn as_of(mut self, as_of: Timestamp, half_life: Duration) -> Self {
         self.freshness = Some(Freshness { as_of, half_life });
@@ -111,7 +111,7 @@ pub struct Share {
 pub struct Freshness {
     /// The time the data describe.
     pub as_of: Timestamp,
-    /// The age at which the factor is 0.5.
+    /// The age at which the data have changed with probability 0.5.
     pub half_life: Duration,
 }
 

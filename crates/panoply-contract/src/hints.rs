@@ -49,6 +49,50 @@ pub struct AgentHints {
     pub metadata: Option<HintsMetadata>,
 }
 
+/// The hints that a model must see: hosts show it the structured content, not `_meta`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BriefHints {
+    /// The first suggestion: tool, arguments and reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// The most severe warning or risk of medium severity or worse.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caution: Option<String>,
+}
+
+impl AgentHints {
+    /// The next step and the main caution; `None` if there is neither.
+    pub fn brief(&self) -> Option<BriefHints> {
+        let warnings = self.warnings.iter().map(|warning| (warning.severity, &warning.message));
+        let risks = self.risk_factors.iter().map(|risk| (risk.severity, &risk.description));
+        let worst = warnings.chain(risks).min_by_key(|(severity, _)| *severity);
+        let caution = worst.filter(|(severity, _)| *severity <= Level::Medium);
+        let brief = BriefHints {
+            next: self.suggested_next_actions.first().map(SuggestedAction::brief),
+            caution: caution.map(|(_, text)| text.clone()),
+        };
+        (brief.next.is_some() || brief.caution.is_some()).then_some(brief)
+    }
+}
+
+impl SuggestedAction {
+    /// Tool, arguments and reason. A long argument, which the caller has just sent, is left out.
+    fn brief(&self) -> String {
+        const MAX_ARGUMENT_BYTES: usize = 120;
+        let shown: Vec<String> = self
+            .data
+            .iter()
+            .map(|(name, value)| {
+                let value = value.to_string();
+                let value = if value.len() > MAX_ARGUMENT_BYTES { "…" } else { &value };
+                format!("\"{name}\":{value}")
+            })
+            .collect();
+        let why = self.description.as_deref().unwrap_or_default();
+        format!("{} {{{}}}: {why}", self.action, shown.join(","))
+    }
+}
+
 /// Creation time and pack of hints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

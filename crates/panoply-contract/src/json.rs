@@ -33,21 +33,8 @@ impl Json {
 
     /// Builds an object from serialised members.
     pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut text = String::from("{");
-        for (name, json) in members {
-            if text.len() > 1 {
-                text.push(',');
-            }
-            push_string(&mut text, name);
-            text.push(':');
-            text.push_str(json);
-        }
-        text.push('}');
-        debug_assert!(
-            serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok(),
-            "not JSON: {text}"
-        );
-        Self(text.into())
+        let write = |writer: ObjectWriter, (name, json)| writer.json(name, json);
+        members.into_iter().fold(ObjectWriter::with_capacity(256), write).finish()
     }
 
     /// Concatenates fragments; the caller guarantees that the result is valid JSON.
@@ -81,14 +68,80 @@ impl Json {
     }
 }
 
+/// Writes an object member by member, for the parts that every reply contains: serde's generic
+/// escaping costs five times as much for short texts.
+#[derive(Debug)]
+pub(crate) struct ObjectWriter(Vec<u8>);
+
+impl ObjectWriter {
+    /// Starts an object of about `bytes` bytes.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        let mut text = Vec::with_capacity(bytes);
+        text.push(b'{');
+        Self(text)
+    }
+
+    /// Writes a string member. Name and value are printable ASCII without `"` and `\`.
+    pub(crate) fn ascii(mut self, name: &'static str, value: &str) -> Self {
+        self.ascii_name(name);
+        self.0.push(b'"');
+        self.0.extend_from_slice(value.as_bytes());
+        self.0.push(b'"');
+        self
+    }
+
+    /// Writes a number or Boolean member.
+    pub(crate) fn scalar(mut self, name: &'static str, value: impl Serialize) -> Self {
+        self.ascii_name(name);
+        // Writing a scalar into memory cannot fail.
+        let _ = serde_json::to_writer(&mut self.0, &value);
+        self
+    }
+
+    /// Writes a member that is already serialised.
+    pub(crate) fn json(mut self, name: &str, json: &str) -> Self {
+        self.comma();
+        push_string(&mut self.0, name);
+        self.0.push(b':');
+        self.0.extend_from_slice(json.as_bytes());
+        self
+    }
+
+    /// Ends the object.
+    pub(crate) fn finish(mut self) -> Json {
+        self.0.push(b'}');
+        debug_assert!(
+            serde_json::from_slice::<serde::de::IgnoredAny>(&self.0).is_ok(),
+            "not JSON: {}",
+            String::from_utf8_lossy(&self.0)
+        );
+        String::from_utf8(self.0).map_or_else(|_| Json::null(), |text| Json(text.into()))
+    }
+
+    fn ascii_name(&mut self, name: &'static str) {
+        self.comma();
+        self.0.push(b'"');
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.extend_from_slice(b"\":");
+    }
+
+    fn comma(&mut self) {
+        if self.0.len() > 1 {
+            self.0.push(b',');
+        }
+    }
+}
+
 /// Writes a JSON string. Fast path for strings without escapes, such as member names.
-fn push_string(out: &mut String, text: &str) {
-    if text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-        out.push('"');
-        out.push_str(text);
-        out.push('"');
+fn push_string(out: &mut Vec<u8>, text: &str) {
+    // Without an early exit, so that the loop is vectorised.
+    let plain = |all, byte: u8| all & (byte >= 0x20) & (byte != b'"') & (byte != b'\\');
+    if text.bytes().fold(true, plain) {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
     } else {
-        out.push_str(&Value::from(text).to_string());
+        out.extend_from_slice(Value::from(text).to_string().as_bytes());
     }
 }
 

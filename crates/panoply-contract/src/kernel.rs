@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::audit::AuditLog;
+use crate::audit::{AuditLog, MemoryAuditLog};
 use crate::clock::Clock;
 use crate::compliance::{Line, Violation};
 use crate::consent::OpenQuestions;
@@ -15,16 +15,18 @@ use crate::context::{CallContext, Caller, Lang};
 use crate::error::{ErrorKind, ToolError};
 use crate::ids::CallId;
 use crate::kernel_tools::{self, KernelHandle};
-use crate::mutation::{MutationLog, RunningKeys};
+use crate::mutation::{MemoryMutationLog, MutationLog, RunningKeys};
 use crate::observe::Observer;
-use crate::pack::Pack;
+use crate::pack::{Growth, Pack};
 use crate::permission::{Grants, Profile};
-use crate::pipeline::{Lane, ReplyCache, Throttle, guarded, within};
+use crate::pipeline::{Lane, Limiter, LocalLimiter, ReplyCache, guarded, within};
 use crate::registry::{PackEntry, Registry, ToolEntry};
 use crate::resource::{
     Completer, Completion, Resource, ResourceContent, ResourceProvider, ResourceTemplate,
 };
+use crate::sharing::{MemoryShareStore, ShareStore};
 use crate::spec::{Listing, ResponseTime};
+use crate::tenant::{TenantId, Tenants};
 
 /// External services that the kernel depends on.
 pub struct KernelServices {
@@ -34,10 +36,29 @@ pub struct KernelServices {
     pub audit: Arc<dyn AuditLog>,
     /// Mutation log of packs without a store.
     pub mutations: Arc<dyn MutationLog>,
+    /// Who may read what of whom.
+    pub shares: Arc<dyn ShareStore>,
+    /// Limits how often a person calls a tool.
+    pub limiter: Arc<dyn Limiter>,
     /// Random per process; prefix of call ids.
     pub incarnation: Uuid,
     /// Notified about calls.
     pub observers: Vec<Arc<dyn Observer>>,
+}
+
+impl KernelServices {
+    /// Services without storage, limited to this process.
+    pub fn in_memory(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            audit: Arc::new(MemoryAuditLog::default()),
+            mutations: Arc::new(MemoryMutationLog::default()),
+            shares: Arc::new(MemoryShareStore::default()),
+            limiter: Arc::new(LocalLimiter::new(&clock)),
+            incarnation: Uuid::from_u128(1),
+            observers: Vec::new(),
+            clock,
+        }
+    }
 }
 
 pub use self::{KernelServices as World, ListingMode as Offer};
@@ -103,14 +124,13 @@ pub struct Kernel {
     pub(crate) registry: Registry,
     pub(crate) services: KernelServices,
     pub(crate) settings: Settings,
-    pub(crate) throttle: Throttle,
     pub(crate) cache: ReplyCache,
     pub(crate) running_keys: RunningKeys,
     pub(crate) open_questions: OpenQuestions,
     /// Self reference: a call that runs in a lane may outlive its caller.
     own: Weak<Self>,
     mutations_begun: AtomicU64,
-    epochs: HashMap<&'static str, AtomicU64>,
+    epochs: HashMap<&'static str, Epochs>,
 }
 
 impl Kernel {
@@ -129,7 +149,6 @@ impl Kernel {
         let registry = Registry::new(all)?;
         prove_permissions(&registry)?;
         let kernel = Arc::new_cyclic(|own| Self {
-            throttle: Throttle::new(&registry, &services.clock),
             cache: ReplyCache::new(settings.cache_bytes),
             running_keys: RunningKeys::default(),
             open_questions: OpenQuestions::default(),
@@ -139,7 +158,7 @@ impl Kernel {
                 .get_all()
                 .iter()
                 .flat_map(|entry| entry.spec.data)
-                .map(|name| (*name, AtomicU64::new(0)))
+                .map(|name| (*name, Epochs::default()))
                 .collect(),
             registry,
             services,
@@ -175,10 +194,9 @@ impl Kernel {
         self.own.upgrade()
     }
 
-    /// Id of a mutating call.
-    pub(crate) fn call_id(&self, entry: &ToolEntry, cx: &CallContext) -> Option<CallId> {
-        let is_mutation = entry.spec.category.mutates() && !cx.dry_run;
-        is_mutation.then(|| self.next_call_id())
+    /// Id of a mutating call or its dry run.
+    pub(crate) fn call_id(&self, entry: &ToolEntry) -> Option<CallId> {
+        entry.spec.category.mutates().then(|| self.next_call_id())
     }
 
     pub(crate) fn next_call_id(&self) -> CallId {
@@ -196,31 +214,73 @@ impl Kernel {
         blocks.then(|| pack.lanes.of(spec.response_time))
     }
 
-    /// Mutation log of the tool's pack.
-    pub(crate) fn mutation_log(&self, entry: &ToolEntry) -> &dyn MutationLog {
-        self.mutation_log_of(entry.pack)
-    }
-
-    /// Mutation log of a pack.
-    pub(crate) fn mutation_log_of(&self, pack: &str) -> &dyn MutationLog {
+    /// Mutation log of a pack for the caller's tenant.
+    pub(crate) fn mutation_log(
+        &self,
+        pack: &str,
+        tenants: &Tenants,
+    ) -> Result<Arc<dyn MutationLog>, ToolError> {
         let pack = self.registry.packs().iter().find(|one| one.info.name == pack);
-        pack.and_then(|pack| pack.mutation_log.as_ref())
-            .unwrap_or(&self.services.mutations)
-            .as_ref()
+        let log = match pack {
+            Some(pack) => pack.mutation_log(&pack.tenancy.tenant(tenants))?,
+            None => None,
+        };
+        Ok(log.unwrap_or_else(|| Arc::clone(&self.services.mutations)))
     }
 
-    /// Appends the audit entries of mutations that were committed before a crash or a log failure;
-    /// returns their number. Call it before serving.
+    /// Appends the audit entries of mutations of the local tenant that were committed before a
+    /// crash or a log failure; returns their number. Call it before serving.
     pub async fn recover_audit(&self) -> Result<usize, ToolError> {
-        let packs = self.registry.packs().iter().filter_map(|pack| pack.mutation_log.as_ref());
+        let local = TenantId::local();
+        let mut recovered = self.recover_log(self.services.mutations.as_ref()).await?;
+        for pack in self.registry.packs() {
+            recovered += self.recover_pack(pack, &local).await?;
+        }
+        Ok(recovered)
+    }
+
+    /// [`recover_audit`](Self::recover_audit) for all other tenants. It opens their files one by
+    /// one, so a server runs it in the background.
+    pub async fn recover_tenants(&self) -> Result<usize, ToolError> {
         let mut recovered = 0;
-        for log in packs.chain(std::iter::once(&self.services.mutations)) {
-            for record in log.unaudited()? {
-                let call_id = record.entry.call_id;
-                self.services.audit.append(record.entry).await?;
-                call_id.into_iter().for_each(|call_id| log.audited(call_id));
-                recovered += 1;
+        for pack in self.registry.packs() {
+            let tenants = pack.supervisor.as_ref().map(|one| one.tenants()).unwrap_or_default();
+            for tenant in tenants.iter().filter(|tenant| !tenant.is_local()) {
+                recovered += self.recover_pack(pack, tenant).await?;
             }
+        }
+        Ok(recovered)
+    }
+
+    /// Refuses when the quota of the caller's tenant has no room for a new thing of this pack.
+    /// Blocks on the pack's store.
+    pub fn check_quota(&self, pack: &str, caller: &Caller) -> Result<(), ToolError> {
+        let pack = self.registry.packs().iter().find(|one| one.info.name == pack);
+        pack.map_or(Ok(()), |pack| pack.check_quota(caller, Growth::Item))
+    }
+
+    /// Closes the data of erased tenants, so that their files can go.
+    pub fn close_erased(&self) {
+        let supervisors = self.registry.packs().iter().filter_map(|pack| pack.supervisor.as_ref());
+        supervisors.for_each(|supervisor| supervisor.close_erased());
+    }
+
+    async fn recover_pack(&self, pack: &PackEntry, tenant: &TenantId) -> Result<usize, ToolError> {
+        // A pack that cannot be opened must not block the recovery of others: its records stay
+        // unaudited until the next start.
+        match pack.mutation_log(tenant) {
+            Ok(Some(log)) => self.recover_log(log.as_ref()).await,
+            Ok(None) | Err(_) => Ok(0),
+        }
+    }
+
+    async fn recover_log(&self, log: &dyn MutationLog) -> Result<usize, ToolError> {
+        let mut recovered = 0;
+        for record in log.unaudited()? {
+            let call_id = record.entry.call_id;
+            self.services.audit.append(record.entry).await?;
+            call_id.into_iter().for_each(|call_id| log.audited(call_id));
+            recovered += 1;
         }
         Ok(recovered)
     }
@@ -299,6 +359,9 @@ impl Kernel {
             .filter(|(_, provider)| cx.caller.grants.allow_all(provider.permissions()))
             .collect();
         for (pack, provider) in visible {
+            if pack.serves(&cx.caller).is_err() {
+                continue;
+            }
             let started = self.services.clock.monotonic();
             let Some(found) = read(pack, provider, uri, cx).await? else { continue };
             return match provider.recorded_as(uri) {
@@ -321,7 +384,8 @@ impl Kernel {
         asked: &Completion,
         cx: &CallContext,
     ) -> Result<Vec<String>, ToolError> {
-        let packs: Vec<&PackEntry> = self.packs(scope).collect();
+        let packs: Vec<&PackEntry> =
+            self.packs(scope).filter(|pack| pack.serves(&cx.caller).is_ok()).collect();
         for pack in packs {
             for completer in &pack.completers {
                 if let Some(found) = complete(pack, completer, asked, cx).await? {
@@ -333,22 +397,50 @@ impl Kernel {
     }
 
     /// Cache epoch and data version: change whenever data that this tool reads may have changed.
-    pub(crate) fn epoch(&self, entry: &ToolEntry) -> (u64, u64) {
+    pub(crate) fn epoch(&self, entry: &ToolEntry, caller: &Caller) -> (u64, u64) {
+        let Some(pack) = self.registry.pack_of(entry) else { return (0, 0) };
+        let tenant = pack.tenancy.tenant(&caller.tenants);
         let epochs = entry.spec.data.iter().filter_map(|name| self.epochs.get(name));
-        let changes = epochs.map(|epoch| epoch.load(Ordering::Acquire)).sum();
-        let version = self.registry.pack_of(entry).and_then(|pack| pack.data_version.as_ref());
-        (changes, version.map_or(0, |version| version()))
+        let changes = epochs.map(|epochs| epochs.of(&tenant).load(Ordering::Acquire)).sum();
+        let version = caller.data_versions.of(pack.info.name);
+        (changes, version.unwrap_or_else(|| pack.data_version(&tenant)))
     }
 
-    /// Invalidates cached replies about the data that a mutation changes.
-    pub(crate) fn advance_epochs(&self, entry: &ToolEntry) {
-        self.advance_epochs_of(entry.spec.data);
-    }
-
-    pub(crate) fn advance_epochs_of(&self, data: &[&str]) {
-        for epoch in data.iter().filter_map(|name| self.epochs.get(name)) {
-            epoch.fetch_add(1, Ordering::AcqRel);
+    /// Invalidates cached replies about the data that a mutation of a pack changes.
+    pub(crate) fn advance_epochs(&self, pack: &str, data: &[&str], tenants: &Tenants) {
+        let pack = self.registry.packs().iter().find(|one| one.info.name == pack);
+        let tenant = pack.map_or_else(TenantId::local, |pack| pack.tenancy.tenant(tenants));
+        for epochs in data.iter().filter_map(|name| self.epochs.get(name)) {
+            epochs.of(&tenant).fetch_add(1, Ordering::AcqRel);
         }
+    }
+}
+
+/// Number of changes of one kind of data. A slot may stand for several tenants: sharing one only
+/// discards cached replies early, and the number of tenants is not bounded.
+struct Epochs {
+    local: AtomicU64,
+    others: [AtomicU64; EPOCH_SLOTS],
+}
+
+const EPOCH_SLOTS: usize = 64;
+
+impl Default for Epochs {
+    fn default() -> Self {
+        Self { local: AtomicU64::new(0), others: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+}
+
+impl Epochs {
+    fn of(&self, tenant: &TenantId) -> &AtomicU64 {
+        if tenant.is_local() {
+            return &self.local;
+        }
+        let sum = tenant
+            .as_str()
+            .bytes()
+            .fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
+        self.others.get(sum % EPOCH_SLOTS).unwrap_or(&self.local)
     }
 }
 
@@ -376,9 +468,11 @@ async fn complete(
     asked: &Completion,
     cx: &CallContext,
 ) -> Result<Option<Vec<String>>, ToolError> {
-    let (completer, own) = (Arc::clone(completer), asked.clone());
+    let (completer, own, tenants) =
+        (Arc::clone(completer), asked.clone(), cx.caller.tenants.clone());
     let work = async move {
-        guarded(async { completer.complete(own.of.target(), &own.argument, &own.typed) }).await
+        guarded(async { completer.complete(own.of.target(), &own.argument, &own.typed, &tenants) })
+            .await
     };
     if !pack.blocks {
         return work.await;

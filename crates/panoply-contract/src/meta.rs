@@ -18,7 +18,11 @@ impl Meta {
     /// Sets a member.
     pub fn insert(&mut self, key: impl Into<Cow<'static, str>>, value: &(impl Serialize + ?Sized)) {
         // Serialisation fails only for maps whose keys are not strings, which no member has.
-        let json = Json::of(value).unwrap_or_else(|_| Json::null());
+        self.insert_json(key, Json::of(value).unwrap_or_else(|_| Json::null()));
+    }
+
+    /// Sets a member that is already serialised.
+    pub fn insert_json(&mut self, key: impl Into<Cow<'static, str>>, json: Json) {
         let key = key.into();
         match self.0.iter_mut().find(|(existing, _)| *existing == key) {
             Some((_, member)) => *member = json,
@@ -54,7 +58,8 @@ impl Meta {
 
 impl From<&Map<String, Value>> for Meta {
     fn from(members: &Map<String, Value>) -> Self {
-        let mut meta = Self::default();
+        // Hints, metadata and audit follow.
+        let mut meta = Self(Vec::with_capacity(members.len() + 3));
         for (key, value) in members {
             meta.insert(key.clone(), value);
         }

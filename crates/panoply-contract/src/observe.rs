@@ -47,6 +47,8 @@ pub struct CallFinished<'a> {
     pub output_bytes: usize,
     /// Whether the reply came from the cache.
     pub cached: bool,
+    /// The text of the reply, for a summary; empty for an error.
+    pub text: &'a str,
     /// The error with its cause.
     pub error: Option<&'a ToolError>,
 }

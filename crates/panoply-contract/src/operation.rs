@@ -14,6 +14,8 @@ use crate::context::CallContext;
 use crate::error::ToolError;
 use crate::kernel::{Kernel, forbidden, read_only};
 use crate::mutation::{MutationLog, MutationRecord};
+use crate::pack::Growth;
+use crate::tenant::Tenants;
 
 /// Definition of an operation.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +35,7 @@ pub struct OperationSpec {
 pub struct Operation {
     kernel: Arc<Kernel>,
     spec: OperationSpec,
+    tenants: Tenants,
     entry: AuditEntry,
     started: std::time::Duration,
 }
@@ -50,6 +53,10 @@ impl Kernel {
         }
         if !cx.caller.grants.allow_all(spec.permissions) {
             return Err(forbidden(&cx.caller, spec.permissions));
+        }
+        if let Some(pack) = self.registry.packs().iter().find(|one| one.info.name == spec.pack) {
+            pack.serves(&cx.caller)?;
+            pack.check_quota(&cx.caller, Growth::Bytes)?;
         }
         self.services.audit.ready()?;
         let kernel =
@@ -76,8 +83,9 @@ impl Kernel {
             mutation: true,
         };
         let started = self.services.clock.monotonic();
-        let operation = Operation { kernel, spec: *spec, entry, started };
-        operation.log().commit(&operation.record())?;
+        let tenants = cx.caller.tenants.clone();
+        let operation = Operation { kernel, spec: *spec, tenants, entry, started };
+        operation.log()?.commit(&operation.record())?;
         Ok(operation)
     }
 }
@@ -91,11 +99,13 @@ impl Operation {
         self.entry.audit.latency_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         self.entry.audit.status = if error.is_none() { Status::Ok } else { Status::Error };
         self.entry.error_code = error.map(str::to_owned);
-        self.kernel.advance_epochs_of(self.spec.data);
+        self.kernel.advance_epochs(self.spec.pack, self.spec.data, &self.tenants);
         // Log first, then remove the intent: after a crash in between, the audit log deduplicates
         // the call id.
         self.kernel.services.audit.append(self.entry.clone()).await?;
-        self.entry.call_id.into_iter().for_each(|call_id| self.log().audited(call_id));
+        if let (Some(call_id), Ok(log)) = (self.entry.call_id, self.log()) {
+            log.audited(call_id);
+        }
         Ok(())
     }
 
@@ -108,7 +118,7 @@ impl Operation {
         MutationRecord { key: None, entry: self.entry.clone(), reply: None }
     }
 
-    fn log(&self) -> &dyn MutationLog {
-        self.kernel.mutation_log_of(self.spec.pack)
+    fn log(&self) -> Result<Arc<dyn MutationLog>, ToolError> {
+        self.kernel.mutation_log(self.spec.pack, &self.tenants)
     }
 }

@@ -7,10 +7,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::dialect::Dialect;
+use crate::error::ToolError;
 use crate::mutation::MutationLog;
 use crate::prompt::Prompt;
 use crate::resource::{Completer, ResourceProvider};
-use crate::spec::ToolSpec;
+use crate::sharing::{Shareable, Sharing};
+use crate::spec::{SampleCall, ToolSpec};
+use crate::supervise::Supervisor;
+use crate::tenant::Tenancy;
 use crate::tool::{AnyTool, Handler, HandlerTool, Tool};
 
 /// Name and purpose of a pack.
@@ -35,7 +39,27 @@ pub struct Pack {
     pub(crate) data_version: Option<DataVersion>,
     pub(crate) mutation_log: Option<Arc<dyn MutationLog>>,
     pub(crate) blocks: bool,
+    pub(crate) tenancy: Tenancy,
+    /// Finds the pack over the data of a tenant.
+    pub(crate) supervisor: Option<Arc<dyn Supervisor>>,
+    pub(crate) quota: Option<Quota>,
+    pub(crate) sharing: Option<Arc<Sharing>>,
+    pub(crate) search_terms: &'static str,
+    pub(crate) samples: &'static [SampleCall],
+    pub(crate) listed_texts: &'static str,
 }
+
+/// How a change makes the data of a tenant grow.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Growth {
+    /// By a new thing, such as a card or a run.
+    Item,
+    /// What there is becomes larger.
+    Bytes,
+}
+
+/// Refuses when the tenant's quota is used up.
+pub(crate) type Quota = Arc<dyn Fn(Growth) -> Result<(), ToolError> + Send + Sync>;
 
 /// Changes whenever any process changes the pack's data.
 pub(crate) type DataVersion = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -53,6 +77,13 @@ impl Pack {
             data_version: None,
             mutation_log: None,
             blocks: false,
+            tenancy: Tenancy::Global,
+            supervisor: None,
+            quota: None,
+            sharing: None,
+            search_terms: "",
+            samples: &[],
+            listed_texts: "",
         }
     }
 
@@ -116,11 +147,64 @@ impl Pack {
         self
     }
 
+    /// Declares whose data the tools read and change. Without a supervisor, which has one such pack
+    /// for each tenant, only the local tenant is served.
+    #[must_use]
+    pub const fn with_tenancy(mut self, tenancy: Tenancy) -> Self {
+        self.tenancy = tenancy;
+        self
+    }
+
+    /// Sets a check before each change that adds data, on the pack of one tenant.
+    #[must_use]
+    pub fn with_quota(
+        mut self,
+        check: impl Fn(Growth) -> Result<(), ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        self.quota = Some(Arc::new(check));
+        self
+    }
+
+    pub(crate) fn check_quota(&self, growth: Growth) -> Result<(), ToolError> {
+        self.quota.as_ref().map_or(Ok(()), |check| check(growth))
+    }
+
+    /// Declares what of this pack, which is that of one tenant, can be shared with other tenants.
+    #[must_use]
+    pub fn with_sharing(mut self, items: impl Shareable) -> Self {
+        self.sharing = Some(Arc::new(Sharing::new(items)));
+        self
+    }
+
     /// Sets the mutation log in the pack's own store, which commits records with the changes.
     #[must_use]
     pub fn with_mutation_log(mut self, log: Arc<dyn MutationLog>) -> Self {
         self.mutation_log = Some(log);
         self.with_blocking_store()
+    }
+
+    /// Sets everyday words by which `search-tools` finds the pack's tools: lines of
+    /// `tool<TAB>term, term`, in English or Thai; `*` for all tools.
+    #[must_use]
+    pub const fn with_search_terms(mut self, terms: &'static str) -> Self {
+        self.search_terms = terms;
+        self
+    }
+
+    /// Sets the descriptions in `tools/list`: lines of `tool<TAB>text`. They say in one or two
+    /// sentences what the tool does, when to use it and what it returns, with an example; the
+    /// complete description is that of `describe-tool`.
+    #[must_use]
+    pub const fn with_listed_texts(mut self, texts: &'static str) -> Self {
+        self.listed_texts = texts;
+        self
+    }
+
+    /// Sets the calls that create what the examples refer to, in their order.
+    #[must_use]
+    pub const fn with_samples(mut self, samples: &'static [SampleCall]) -> Self {
+        self.samples = samples;
+        self
     }
 
     /// Its name and purpose.

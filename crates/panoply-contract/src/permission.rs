@@ -63,11 +63,13 @@ pub enum Profile {
     Agent,
     /// Read-only access.
     Reader,
+    /// Operation of the server: health, metrics, audit rows and users; no data of a tenant.
+    Operator,
 }
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Self; 3] = [Self::Owner, Self::Agent, Self::Reader];
+    pub const ALL: [Self; 4] = [Self::Owner, Self::Agent, Self::Reader, Self::Operator];
 
     /// Its name in settings and key files.
     pub const fn as_str(self) -> &'static str {
@@ -75,6 +77,7 @@ impl Profile {
             Self::Owner => "owner",
             Self::Agent => "agent",
             Self::Reader => "reader",
+            Self::Operator => "operator",
         }
     }
 
@@ -100,6 +103,9 @@ impl Profile {
             ],
             Self::Agent => &["*:read", "*:create", "*:update", "*:import", "*:export", "*:run"],
             Self::Reader => &["*:read"],
+            Self::Operator => {
+                &["tools:read", "metrics:read", "metrics:admin", "audit:read", "audit:admin"]
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ mod resource_read;
 mod validate;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -20,9 +20,10 @@ use serde_json::Value;
 
 pub use self::cache::ReplyCache;
 pub(crate) use self::execute::{guarded, within};
+use self::finish::HintsJson;
 pub(crate) use self::lanes::{Lane, Lanes};
 use self::limits::Authority;
-pub use self::limits::Throttle;
+pub use self::limits::{Limiter, LocalLimiter};
 pub(crate) use self::resource_read::{ResourceRead, recorded};
 use crate::audit::{Audit, AuditEntry, Fingerprint};
 use crate::context::CallContext;
@@ -31,11 +32,14 @@ use crate::error::ToolError;
 use crate::ids::CallId;
 use crate::json::Json;
 use crate::kernel::{Kernel, Scope};
+use crate::kernel_tools;
 use crate::meters::CacheUse;
 use crate::mutation::Claim;
 use crate::observe::CallStarted;
+use crate::permission::Grants;
 use crate::registry::{ToolEntry, ToolIndex};
 use crate::reply::Notes;
+use crate::tenant::{Tenancy, TenantId};
 
 /// A tool call.
 #[derive(Clone, Debug)]
@@ -48,20 +52,28 @@ pub struct Request<'a> {
     pub scope: &'a Scope,
 }
 
+impl<'a> Request<'a> {
+    /// The call that a call of `call-tool` asks for; any other call unchanged.
+    #[must_use]
+    pub fn target(self, kernel: &'a Kernel) -> Self {
+        kernel_tools::target(kernel, self).0
+    }
+}
+
 /// Calls a tool, for every surface.
-pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Envelope {
+pub async fn call(kernel: &Kernel, request: Request<'_>, mut cx: CallContext) -> Envelope {
     let started = kernel.services.clock.monotonic();
     let Some(shared) = kernel.shared() else {
         return finish::internal_error(ToolError::system("the kernel is being dropped"));
     };
-    let Some(entry) = kernel.resolve(request.tool, request.scope) else {
-        return unknown_tool(kernel, &request, &cx);
-    };
+    let (request, entry) = kernel_tools::target(kernel, request);
+    let Some(entry) = entry else { return unknown_tool(kernel, &request, &cx) };
     let (fingerprint, input_bytes) = match Fingerprint::of(&request.input) {
         Ok(measured) => measured,
         Err(error) => return finish::internal_error(error),
     };
     let now = kernel.services.clock.now();
+    cx.call_id = kernel.call_id(entry);
     let mut call = Call {
         tool: entry.index,
         kernel: shared,
@@ -70,7 +82,8 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Env
         corrected_input: None,
         fingerprint,
         input_bytes,
-        call_id: kernel.call_id(entry, &cx),
+        call_id: cx.call_id,
+        trace_text: cx.trace_id.to_text(),
         cx: Arc::new(cx),
         started,
         now,
@@ -148,6 +161,8 @@ struct Call {
     /// Set for mutations.
     call_id: Option<CallId>,
     cx: Arc<CallContext>,
+    /// Formatted once, like `now_text`.
+    trace_text: String,
     started: Duration,
     now: Timestamp,
     /// Formatted once: it appears several times in a reply.
@@ -159,6 +174,13 @@ struct Call {
 impl Call {
     fn entry(&self) -> &ToolEntry {
         self.kernel.registry.at(self.tool)
+    }
+
+    /// Whose data the tool's pack uses for this call.
+    fn tenant(&self) -> TenantId {
+        let pack = self.kernel.registry.pack_of(self.entry());
+        let tenancy = pack.map_or_else(Tenancy::default, |pack| pack.tenancy);
+        tenancy.tenant(&self.cx.caller.tenants)
     }
 
     /// The normalised arguments.
@@ -185,7 +207,7 @@ impl Call {
             tool_version: spec.version.to_owned(),
             partition: self.cx.caller.partition.clone(),
             agent_id: self.cx.agent_id.clone(),
-            trace_id: self.cx.trace_id.to_string(),
+            trace_id: self.trace_text.clone(),
             provenance: self.cx.caller.provenance.clone(),
             count: 1,
             audit,
@@ -218,10 +240,23 @@ impl Outcome {
 pub(crate) struct CachedReply {
     data: Json,
     notes: Notes,
-    fingerprint: Fingerprint,
+    /// Hashes for the audit, as text: a cache hit needs both again.
+    in_hash: String,
+    out_hash: String,
     bytes: usize,
     /// On the monotonic clock.
     computed_at: Duration,
+    hints: Mutex<Option<CachedHints>>,
+    /// Whether it is from data that another tenant shares; such a reply is not cached.
+    is_shared: bool,
+}
+
+/// Serialised hints with what they depend on besides the reply.
+struct CachedHints {
+    second: i64,
+    scope: Scope,
+    grants: Grants,
+    json: HintsJson,
 }
 
 fn unknown_tool(kernel: &Kernel, request: &Request<'_>, cx: &CallContext) -> Envelope {

@@ -9,14 +9,18 @@ use serde_json::Value;
 use crate::compliance::{self, Line, Violation};
 use crate::context::Caller;
 use crate::dialect::Dialect;
+use crate::error::{ErrorKind, ToolError};
 use crate::lazy_schema::LazySchema;
 use crate::meters::Meter;
 use crate::mutation::MutationLog;
-use crate::pack::{DataVersion, Pack, PackInfo};
+use crate::pack::{DataVersion, Growth, Pack, PackInfo};
 use crate::pipeline::Lanes;
 use crate::prompt::Prompt;
 use crate::resource::{Completer, ResourceProvider};
-use crate::spec::{Category, ToolSpec};
+use crate::sharing::Sharing;
+use crate::spec::{CachePolicy, Category, SampleCall, ToolSpec};
+use crate::supervise::Supervisor;
+use crate::tenant::{Tenancy, TenantId};
 use crate::tool::AnyTool;
 
 /// The tools of all packs. Immutable after startup.
@@ -39,12 +43,80 @@ pub struct PackEntry {
     pub(crate) data_version: Option<DataVersion>,
     pub(crate) mutation_log: Option<Arc<dyn MutationLog>>,
     pub(crate) blocks: bool,
+    pub(crate) tenancy: Tenancy,
+    pub(crate) supervisor: Option<Arc<dyn Supervisor>>,
+    pub(crate) sharing: Option<Arc<Sharing>>,
+    pub(crate) search_terms: &'static str,
+    pub(crate) samples: &'static [SampleCall],
     pub(crate) lanes: Lanes,
+}
+
+impl PackEntry {
+    /// Refuses a caller whose data this pack cannot keep apart from those of others.
+    pub(crate) fn serves(&self, caller: &Caller) -> Result<(), ToolError> {
+        if self.supervisor.is_some() || self.tenancy.tenant(&caller.tenants).is_local() {
+            return Ok(());
+        }
+        let message = format!("the pack `{}` has no storage for your data here", self.info.name);
+        Err(ToolError::new(ErrorKind::Forbidden, "TENANT_UNAVAILABLE", message)
+            .hint("ask the operator to start the server with a home folder"))
+    }
+
+    /// Refuses when the quota of the caller's tenant is used up.
+    pub(crate) fn check_quota(&self, caller: &Caller, growth: Growth) -> Result<(), ToolError> {
+        let tenant = self.tenancy.tenant(&caller.tenants);
+        match &self.supervisor {
+            Some(supervisor) if !tenant.is_local() => supervisor.pack(&tenant)?.check_quota(growth),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Version of a tenant's data. Cached replies are not served while the data are unusable.
+    pub(crate) fn data_version(&self, tenant: &TenantId) -> u64 {
+        let version = |version: &Option<DataVersion>| version.as_ref().map_or(0, |of| of());
+        match &self.supervisor {
+            None => version(&self.data_version),
+            Some(supervisor) => {
+                supervisor.pack(tenant).map_or(u64::MAX, |pack| version(&pack.data_version))
+            }
+        }
+    }
+
+    /// What a tenant can share; `None` for a pack without shareable items.
+    pub(crate) fn sharing(&self, tenant: &TenantId) -> Result<Option<Arc<Sharing>>, ToolError> {
+        match &self.supervisor {
+            Some(supervisor) if self.sharing.is_some() => {
+                Ok(supervisor.pack(tenant)?.sharing.clone())
+            }
+            Some(_) | None => Ok(self.sharing.clone()),
+        }
+    }
+
+    /// Mutation log of a tenant; `None` for packs without a store.
+    pub(crate) fn mutation_log(
+        &self,
+        tenant: &TenantId,
+    ) -> Result<Option<Arc<dyn MutationLog>>, ToolError> {
+        match &self.supervisor {
+            Some(supervisor) if self.mutation_log.is_some() => {
+                Ok(supervisor.pack(tenant)?.mutation_log.clone())
+            }
+            Some(_) | None => Ok(self.mutation_log.clone()),
+        }
+    }
 }
 
 /// Index of a tool. Only the registry creates one, so it is always valid.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct ToolIndex(pub(crate) usize);
+
+/// The text of a tool in lines of `tool<TAB>text`.
+fn listed_text(texts: &'static str, tool: &str) -> Option<&'static str> {
+    texts
+        .lines()
+        .find_map(|line| line.split_once('\t').filter(|(name, _)| *name == tool))
+        .map(|(_, text)| text)
+}
 
 /// A registered tool. Only the pipeline can call it.
 pub struct ToolEntry {
@@ -54,6 +126,8 @@ pub struct ToolEntry {
     pub pack: &'static str,
     /// Description text for agents.
     pub description: String,
+    /// Shorter description for `tools/list`, if the pack has one.
+    pub listed_text: Option<&'static str>,
     /// Its counters.
     pub meter: Meter,
     pub(crate) index: ToolIndex,
@@ -98,6 +172,13 @@ impl Registry {
             data_version,
             mutation_log,
             blocks,
+            tenancy,
+            supervisor,
+            quota: _of_one_tenant,
+            sharing,
+            search_terms,
+            samples,
+            listed_texts,
         } = pack;
         let mut violations = Vec::new();
         if self.packs.iter().any(|other| other.info.name == info.name) {
@@ -108,8 +189,10 @@ impl Registry {
             ));
         }
         for handler in tools {
-            let entry = self.entry(handler, info.name, pack_index, &dialect);
-            let found = self.violations(&entry);
+            let mut entry = self.entry(handler, info.name, pack_index, &dialect);
+            entry.listed_text = listed_text(listed_texts, entry.spec.name);
+            let mut found = self.violations(&entry);
+            found.extend(shared_reply(entry.spec, tenancy));
             if found.is_empty() {
                 self.insert(entry);
             }
@@ -124,14 +207,32 @@ impl Registry {
             data_version,
             mutation_log,
             blocks,
+            tenancy,
+            supervisor,
+            sharing,
+            search_terms,
+            samples,
             lanes: Lanes::new(),
         });
         violations
     }
 
-    /// The tool with this name or alias.
+    /// The tool with this name or alias. Accepts `-` for `_` and the reverse, because some clients
+    /// rename tools, and the pack's name as a prefix (`cgt_calculate_report`).
     pub fn get(&self, name: &str) -> Option<&ToolEntry> {
-        self.by_name.get(name).map(|index| self.at(*index))
+        self.spelled(name).or_else(|| {
+            self.packs.iter().find_map(|pack| {
+                let rest = name.strip_prefix(pack.info.name)?.strip_prefix(['_', '-'])?;
+                self.spelled(rest).filter(|entry| entry.pack == pack.info.name)
+            })
+        })
+    }
+
+    fn spelled(&self, name: &str) -> Option<&ToolEntry> {
+        let exact = |name: &str| self.by_name.get(name).map(|index| self.at(*index));
+        exact(name)
+            .or_else(|| name.contains('_').then(|| exact(&name.replace('_', "-"))).flatten())
+            .or_else(|| name.contains('-').then(|| exact(&name.replace('-', "_"))).flatten())
     }
 
     /// All tools in registration order.
@@ -189,6 +290,7 @@ impl Registry {
             spec,
             pack,
             description: spec.description.text(),
+            listed_text: None,
             meter: Meter::default(),
             index: ToolIndex(self.tools.len()),
             pack_index,
@@ -228,6 +330,16 @@ impl Registry {
         self.by_name.extend(entry.spec.aliases.iter().map(|alias| (*alias, entry.index)));
         self.tools.push(entry);
     }
+}
+
+/// A reply that all callers share must not contain data of a tenant.
+fn shared_reply(spec: &ToolSpec, tenancy: Tenancy) -> Option<Violation> {
+    let leaks = matches!(spec.cache, CachePolicy::Shared(_)) && tenancy != Tenancy::Global;
+    leaks.then(|| {
+        let message = "cache: replies of a pack with data of tenants cannot be shared by all \
+                       callers; use `CachePolicy::Tenant`";
+        Violation::new(spec.name, Line::Cacheable, message)
+    })
 }
 
 pub use self::suggest_similar as nearest;

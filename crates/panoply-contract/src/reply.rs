@@ -54,6 +54,8 @@ pub struct Notes {
     pub constraints: Vec<String>,
     /// The pack's own members of the result's `_meta`.
     pub meta: Map<String, Value>,
+    /// The size that the caller explicitly allowed, if it is not the usual limit.
+    pub max_bytes: Option<usize>,
 }
 
 impl<T: Serialize> Reply<T> {
@@ -75,6 +77,7 @@ impl<T: Serialize> Reply<T> {
             alternatives: Vec::new(),
             constraints: Vec::new(),
             meta: Map::new(),
+            max_bytes: None,
         };
         Self { data, notes }
     }
@@ -132,6 +135,13 @@ impl<T: Serialize> Reply<T> {
     #[must_use]
     pub fn warn(mut self, warning: Warning) -> Self {
         self.notes.warnings.push(warning);
+        self
+    }
+
+    /// Allows a larger reply than usual, because the caller asked for it in a parameter.
+    #[must_use]
+    pub const fn up_to_bytes(mut self, bytes: usize) -> Self {
+        self.notes.max_bytes = Some(bytes);
         self
     }
 

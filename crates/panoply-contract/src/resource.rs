@@ -4,6 +4,7 @@ use futures::future::BoxFuture;
 
 use crate::context::CallContext;
 use crate::error::ToolError;
+use crate::tenant::Tenants;
 
 /// A static resource.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,12 +94,13 @@ pub trait ResourceProvider: Send + Sync + 'static {
 /// Argument completion.
 pub trait Completer: Send + Sync + 'static {
     /// Values for `argument` of `of` that match the prefix `typed`, best first; `None` for an
-    /// unknown argument.
+    /// unknown argument. `tenants` are those of the caller.
     fn complete(
         &self,
         of: CompletionTarget<'_>,
         argument: &str,
         typed: &str,
+        tenants: &Tenants,
     ) -> Option<Vec<String>>;
 }
 

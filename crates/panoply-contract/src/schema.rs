@@ -280,28 +280,52 @@ fn lint_below(schema: &Value, pointer: &str, input: bool, found: &mut Vec<String
     }
 }
 
-/// Numbers of an input schema without limits, which the contract requires.
-pub fn unbounded_numbers(schema: &Value) -> Vec<String> {
+/// Integers, texts and lists of an input schema without limits, and ids without a pattern, as
+/// `pointer has no limit`. The contract requires them.
+pub fn unbounded(schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    collect_unbounded(schema, "", &mut found);
+    collect_unbounded(schema, &Value::Null, "", &mut found);
     found
 }
 
-fn collect_unbounded(schema: &Value, pointer: &str, found: &mut Vec<String>) {
-    let is_integer = schema.get("type").and_then(Value::as_str) == Some("integer");
-    let bounded = schema.get("enum").is_some()
-        || (schema.get("minimum").is_some() && schema.get("maximum").is_some());
-    if is_integer && !bounded {
-        found.push(pointer.to_owned());
-    }
+/// `around` is the schema of which this one is a choice; its limits hold too.
+fn collect_unbounded(schema: &Value, around: &Value, pointer: &str, found: &mut Vec<String>) {
+    let has = |keyword: &str| schema.get(keyword).or_else(|| around.get(keyword)).is_some();
+    let closed = has("enum");
+    let missing = match schema.get("type").and_then(Value::as_str) {
+        Some("integer") if !(closed || has("minimum") && has("maximum")) => {
+            Some("no minimum and maximum")
+        }
+        Some("string") if is_id(pointer) && !(closed || has("pattern")) => Some("no pattern"),
+        Some("string") if !(closed || has("maxLength") || has("pattern")) => Some("no maxLength"),
+        Some("array") if !(closed || has("maxItems")) => Some("no maxItems"),
+        _ => None,
+    };
+    found.extend(missing.map(|missing| format!("`{pointer}` has {missing}")));
     if let Some(Value::Object(properties)) = schema.get("properties") {
         for (name, property) in properties {
-            collect_unbounded(property, &format!("{pointer}/{name}"), found);
+            collect_unbounded(property, &Value::Null, &format!("{pointer}/{name}"), found);
         }
     }
-    if let Some(items) = schema.get("items") {
-        collect_unbounded(items, &format!("{pointer}/items"), found);
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(inner @ Value::Object(_)) = schema.get(keyword) {
+            collect_unbounded(inner, &Value::Null, &format!("{pointer}/{keyword}"), found);
+        }
     }
+    for keyword in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(choices)) = schema.get(keyword) {
+            for choice in choices {
+                collect_unbounded(choice, schema, pointer, found);
+            }
+        }
+    }
+}
+
+/// Whether the property at this pointer, or the list that it is an item of, has the name of an id.
+fn is_id(pointer: &str) -> bool {
+    let name = pointer.trim_end_matches("/items").rsplit('/').next().unwrap_or_default();
+    ["Id", "Ids", "_id", "_ids"].iter().any(|end| name.ends_with(end))
+        || ["id", "token"].contains(&name)
 }
 
 #[cfg(test)]
@@ -365,6 +389,28 @@ mod tests {
         ));
         assert!(!validator.is_valid(&json!({"text": "x", "share": 2})));
         assert!(!validator.is_valid(&json!({"text": "x", "order": "sideways"})));
+    }
+
+    #[test]
+    fn texts_and_lists_need_a_limit_and_ids_a_pattern() {
+        let schema = json!({"type": "object", "properties": {
+            "text": {"type": "string"},
+            "short": {"type": "string", "maxLength": 9},
+            "cardIds": {"type": "array", "maxItems": 3, "items": {"type": "string", "maxLength": 9}},
+            "deckId": {"type": "string", "pattern": "^deck_[0-9]{1,20}$"},
+            "list": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+            "either": {"anyOf": [{"type": "string"}, {"type": "number"}]},
+        }});
+        assert_eq!(
+            unbounded(&schema),
+            [
+                "`/text` has no maxLength",
+                "`/cardIds/items` has no pattern",
+                "`/list` has no maxItems",
+                "`/list/items` has no minimum and maximum",
+                "`/either` has no maxLength",
+            ]
+        );
     }
 
     #[test]

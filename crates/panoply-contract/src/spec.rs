@@ -155,7 +155,11 @@ pub enum CachePolicy {
     Never,
     /// Cached for this duration, per caller.
     For(Duration),
-    /// Cached for this duration, shared by all callers: the data are public.
+    /// Cached for this duration, shared by all callers of a tenant: the reply depends on its data
+    /// only.
+    Tenant(Duration),
+    /// Cached for this duration, shared by all callers: the data are public. Refused for tools of
+    /// packs with data of tenants.
     Shared(Duration),
 }
 
@@ -164,7 +168,7 @@ impl CachePolicy {
     pub const fn ttl(self) -> Option<Duration> {
         match self {
             Self::Never => None,
-            Self::For(ttl) | Self::Shared(ttl) => Some(ttl),
+            Self::For(ttl) | Self::Tenant(ttl) | Self::Shared(ttl) => Some(ttl),
         }
     }
 }
@@ -187,6 +191,19 @@ pub enum Expect {
     Data(&'static str),
     /// An error with this code.
     Error(&'static str),
+}
+
+/// A call that creates what examples of a pack refer to. A caller with an empty home makes these
+/// calls first and replaces the literals by the values of the replies.
+#[derive(Debug)]
+pub struct SampleCall {
+    /// The tool to call.
+    pub tool: &'static str,
+    /// Its arguments, as JSON; may contain literals of earlier calls.
+    pub params: &'static str,
+    /// Literals in examples, such as `deck_456`, with the JSON pointer into the reply's data to the
+    /// value that they stand for; an empty pointer if they stand for themselves.
+    pub literals: &'static [(&'static str, &'static str)],
 }
 
 /// At most `max_calls` in `window`, per caller.

@@ -95,7 +95,7 @@ pub(crate) const fn first_breach(spec: &ToolSpec) -> Option<&'static str> {
 const fn cache_breach(spec: &ToolSpec) -> Option<&'static str> {
     match spec.cache {
         CachePolicy::Never => None,
-        CachePolicy::For(ttl) | CachePolicy::Shared(ttl) => {
+        CachePolicy::For(ttl) | CachePolicy::Tenant(ttl) | CachePolicy::Shared(ttl) => {
             if matches!(spec.category, Category::Mutation) {
                 Some("cache: a mutation is never cached")
             } else if ttl.as_secs() == 0 {

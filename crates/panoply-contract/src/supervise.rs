@@ -1,8 +1,10 @@
 //! Supervised packs: when a pack's data are unusable, its tools stay listed and return a typed
 //! error while other packs remain available.
 //!
-//! A [`Supervisor`] is consulted before each call. It returns the pack opened at startup, a pack
-//! reopened later, or the error.
+//! A [`Supervisor`] is consulted before each call. It returns the pack over the data of the caller's
+//! tenant, opened now or before, or the error. Each tenant has a pack of its own: tools, resources,
+//! completion, caches and mutation log are made over its store only, so a handler cannot reach the
+//! data of another.
 
 use std::sync::Arc;
 
@@ -12,22 +14,37 @@ use serde_json::Value;
 use crate::consent::{ConsentRule, Question};
 use crate::context::CallContext;
 use crate::error::{ErrorKind, ToolError};
-use crate::ids::CallId;
-use crate::mutation::{IdempotencyKey, MutationLog, MutationRecord};
-use crate::pack::Pack;
+use crate::pack::{Growth, Pack};
 use crate::resource::{
     Completer, CompletionTarget, Resource, ResourceContent, ResourceProvider, ResourceTemplate,
 };
+use crate::sharing::SharedItems;
 use crate::spec::ToolSpec;
-use crate::tool::{AnyTool, HandlerFuture};
+use crate::tenant::{Tenancy, TenantId, Tenants};
+use crate::tool::{AnyTool, HandlerFuture, SharedFuture};
 
 /// Decides whether the data of a pack are usable.
 pub trait Supervisor: Send + Sync + 'static {
-    /// The pack over its current data. Called before each call, so it must be cheap.
-    fn pack(&self) -> Result<Arc<Pack>, ToolError>;
+    /// The pack over the current data of a tenant. Called before each call, so it must be cheap.
+    /// The data stay open as long as the pack is held.
+    fn pack(&self, tenant: &TenantId) -> Result<Arc<Pack>, ToolError>;
 
-    /// Checks the data after an internal error; returns the damage found.
-    fn examine(&self) -> Result<(), ToolError>;
+    /// Checks the data of a tenant after an internal error; returns the damage found.
+    fn examine(&self, tenant: &TenantId) -> Result<(), ToolError>;
+
+    /// The items of this pack that others share with a tenant. Nothing is shared while that cannot
+    /// be read.
+    fn received(&self, _recipient: &TenantId) -> Vec<SharedItems> {
+        Vec::new()
+    }
+
+    /// Closes the data of erased tenants, so that their files can go.
+    fn close_erased(&self) {}
+
+    /// All tenants with data.
+    fn tenants(&self) -> Vec<TenantId> {
+        vec![TenantId::local()]
+    }
 }
 
 impl Pack {
@@ -35,21 +52,19 @@ impl Pack {
     /// returned by the supervisor, which has the same tools in the same order.
     #[must_use]
     pub fn supervised(shape: &Self, supervisor: Arc<dyn Supervisor>) -> Self {
+        let tenancy = shape.tenancy;
         let tools = shape.tools.iter().enumerate().map(|(index, shape)| {
             let (shape, supervisor) = (Arc::clone(shape), Arc::clone(&supervisor));
-            Arc::new(SupervisedTool { shape, index, supervisor }) as Arc<dyn AnyTool>
+            Arc::new(SupervisedTool { shape, index, tenancy, supervisor }) as Arc<dyn AnyTool>
         });
         let resources = shape.resources.iter().enumerate().map(|(index, shape)| {
             let (shape, supervisor) = (Arc::clone(shape), Arc::clone(&supervisor));
-            Arc::new(SupervisedResources { shape, index, supervisor }) as Arc<dyn ResourceProvider>
+            Arc::new(SupervisedResources { shape, index, tenancy, supervisor })
+                as Arc<dyn ResourceProvider>
         });
         let completers = (0..shape.completers.len()).map(|index| {
             let supervisor = Arc::clone(&supervisor);
-            Arc::new(SupervisedCompleter { index, supervisor }) as Arc<dyn Completer>
-        });
-        let mutation_log = shape.mutation_log.as_ref().map(|_| {
-            let supervisor = Arc::clone(&supervisor);
-            Arc::new(SupervisedMutations { supervisor }) as Arc<dyn MutationLog>
+            Arc::new(SupervisedCompleter { index, tenancy, supervisor }) as Arc<dyn Completer>
         });
         Self {
             info: shape.info,
@@ -58,13 +73,18 @@ impl Pack {
             resources: resources.collect(),
             prompts: shape.prompts.clone(),
             completers: completers.collect(),
-            // Do not serve replies cached before the data became unusable.
-            data_version: Some(Arc::new(move || match supervisor.pack() {
-                Ok(pack) => pack.data_version.as_ref().map_or(0, |version| version()),
-                Err(_) => u64::MAX,
-            })),
-            mutation_log,
+            // Those of the tenant's pack are used, see `PackEntry`.
+            data_version: shape.data_version.clone(),
+            mutation_log: shape.mutation_log.clone(),
             blocks: shape.blocks,
+            tenancy,
+            supervisor: Some(supervisor),
+            // Each tenant's pack has its own.
+            quota: None,
+            sharing: shape.sharing.clone(),
+            search_terms: shape.search_terms,
+            samples: shape.samples,
+            listed_texts: shape.listed_texts,
         }
     }
 }
@@ -72,6 +92,7 @@ impl Pack {
 struct SupervisedTool {
     shape: Arc<dyn AnyTool>,
     index: usize,
+    tenancy: Tenancy,
     supervisor: Arc<dyn Supervisor>,
 }
 
@@ -97,11 +118,31 @@ impl AnyTool for SupervisedTool {
         input: &Value,
         cx: &CallContext,
     ) -> Result<Result<Question, ToolError>, serde_json::Error> {
-        let tool = match self.tool() {
-            Ok(tool) => tool,
+        let tenant = self.tenancy.tenant(&cx.caller.tenants);
+        let (_pack, tool) = match self.tool(&tenant) {
+            Ok(found) => found,
             Err(error) => return Ok(Err(error)),
         };
-        Ok(tool.question(input, cx)?.map_err(|error| self.examined(error)))
+        Ok(tool.question(input, cx)?.map_err(|error| self.examined(error, &tenant)))
+    }
+
+    fn call_shared(self: Arc<Self>, input: &Value, cx: Arc<CallContext>) -> Option<SharedFuture> {
+        let received = self.supervisor.received(&self.tenancy.tenant(&cx.caller.tenants));
+        if received.is_empty() {
+            return None;
+        }
+        let input = input.clone();
+        Some(Box::pin(async move {
+            for view in views(Arc::clone(&self.supervisor), received) {
+                let Some(tool) = view.pack.tools.get(self.index).map(Arc::clone) else { continue };
+                let Ok(handling) = tool.call(&input, Arc::clone(&cx)) else { continue };
+                match handling.await {
+                    Err(error) if error.kind == ErrorKind::NotFound => {}
+                    handled => return handled.map(Some),
+                }
+            }
+            Ok(None)
+        }))
     }
 
     fn call(
@@ -109,73 +150,71 @@ impl AnyTool for SupervisedTool {
         input: &Value,
         cx: Arc<CallContext>,
     ) -> Result<HandlerFuture, serde_json::Error> {
-        let tool = match self.tool() {
-            Ok(tool) => tool,
+        let tenant = self.tenancy.tenant(&cx.caller.tenants);
+        let (pack, tool) = match self.tool(&tenant) {
+            Ok(found) => found,
             Err(error) => return Ok(Box::pin(std::future::ready(Err(error)))),
         };
+        if adds_data(self.shape.spec())
+            && !cx.dry_run
+            && let Err(error) = pack.check_quota(Growth::Item)
+        {
+            return Ok(Box::pin(std::future::ready(Err(error))));
+        }
         let handling = tool.call(input, cx)?;
-        Ok(Box::pin(async move { handling.await.map_err(|error| self.examined(error)) }))
+        Ok(Box::pin(async move {
+            let handled = handling.await.map_err(|error| self.examined(error, &tenant));
+            // Keeps the data of the tenant open until the handler has ended.
+            drop(pack);
+            handled
+        }))
     }
+}
+
+/// The packs over what others share with a tenant. One that cannot be opened is left out: it is the
+/// owner whose calls report why.
+fn views(
+    supervisor: Arc<dyn Supervisor>,
+    received: Vec<SharedItems>,
+) -> impl Iterator<Item = View> + Send {
+    received.into_iter().filter_map(move |shared| {
+        let owner = supervisor.pack(&shared.owner).ok()?;
+        let pack = owner.sharing.as_ref()?.view(&shared.items).ok()?;
+        Some(View { pack, _owner: owner })
+    })
+}
+
+/// A view on shared items. The owner's data stay open as long as it is held.
+struct View {
+    pack: Arc<Pack>,
+    _owner: Arc<Pack>,
+}
+
+/// Whether a tool may make a tenant's data grow: a mutation that does more than update and delete.
+fn adds_data(spec: &ToolSpec) -> bool {
+    let adds = ["create", "import", "export", "write", "run"];
+    spec.category.mutates()
+        && spec.permissions.iter().any(|permission| {
+            permission.split_once(':').is_some_and(|(_, action)| adds.contains(&action))
+        })
 }
 
 impl SupervisedTool {
-    fn tool(&self) -> Result<Arc<dyn AnyTool>, ToolError> {
-        let pack = self.supervisor.pack()?;
+    fn tool(&self, tenant: &TenantId) -> Result<(Arc<Pack>, Arc<dyn AnyTool>), ToolError> {
+        let pack = self.supervisor.pack(tenant)?;
         let tool = pack.tools.get(self.index).map(Arc::clone);
-        tool.ok_or_else(|| ToolError::system("a supervised pack has fewer tools than its shape"))
+        let fewer = || ToolError::system("a supervised pack has fewer tools than its shape");
+        Ok((pack, tool.ok_or_else(fewer)?))
     }
 
     /// Replaces an internal error with the damage found in the data, if any.
-    fn examined(&self, error: ToolError) -> ToolError {
+    fn examined(&self, error: ToolError, tenant: &TenantId) -> ToolError {
         if !matches!(error.kind, ErrorKind::System | ErrorKind::Storage) {
             return error;
         }
-        match self.supervisor.examine() {
+        match self.supervisor.examine(tenant) {
             Err(found) => found.cause(error.cause_chain()),
             Ok(()) => error,
-        }
-    }
-}
-
-/// Mutation log of the pack returned by the supervisor.
-struct SupervisedMutations {
-    supervisor: Arc<dyn Supervisor>,
-}
-
-impl SupervisedMutations {
-    fn log(&self) -> Result<Arc<dyn MutationLog>, ToolError> {
-        let pack = self.supervisor.pack()?;
-        let log = pack.mutation_log.as_ref().map(Arc::clone);
-        log.ok_or_else(|| ToolError::system("a supervised pack lost its mutation log"))
-    }
-}
-
-impl MutationLog for SupervisedMutations {
-    fn find(
-        &self,
-        key: &IdempotencyKey,
-        now: jiff::Timestamp,
-    ) -> Result<Option<MutationRecord>, ToolError> {
-        self.log()?.find(key, now)
-    }
-
-    fn find_call(&self, call_id: CallId) -> Result<Option<MutationRecord>, ToolError> {
-        self.log()?.find_call(call_id)
-    }
-
-    fn commit(&self, record: &MutationRecord) -> Result<(), ToolError> {
-        self.log()?.commit(record)
-    }
-
-    /// A pack that cannot be opened must not block the recovery of others: its records stay
-    /// unaudited until the next start.
-    fn unaudited(&self) -> Result<Vec<MutationRecord>, ToolError> {
-        self.log().map_or_else(|_| Ok(Vec::new()), |log| log.unaudited())
-    }
-
-    fn audited(&self, call_id: CallId) {
-        if let Ok(log) = self.log() {
-            log.audited(call_id);
         }
     }
 }
@@ -183,6 +222,7 @@ impl MutationLog for SupervisedMutations {
 struct SupervisedResources {
     shape: Arc<dyn ResourceProvider>,
     index: usize,
+    tenancy: Tenancy,
     supervisor: Arc<dyn Supervisor>,
 }
 
@@ -209,17 +249,47 @@ impl ResourceProvider for SupervisedResources {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Option<Result<ResourceContent, ToolError>>> {
         Box::pin(async move {
-            match self.supervisor.pack() {
+            let tenant = self.tenancy.tenant(&cx.caller.tenants);
+            let own = match self.supervisor.pack(&tenant) {
                 Ok(pack) => pack.resources.get(self.index)?.read(uri, cx).await,
                 // Without the pack, the shape decides whether the URI belongs to this provider.
                 Err(error) => self.shape.read(uri, cx).await.map(|_| Err(error)),
+            };
+            match own {
+                Some(Err(error)) if error.kind == ErrorKind::NotFound => {
+                    let shared = self.read_shared(uri, cx, &tenant).await;
+                    Some(shared.transpose().unwrap_or(Err(error)))
+                }
+                own => own,
             }
         })
     }
 }
 
+impl SupervisedResources {
+    /// Reads from what others share with the tenant; `None` if none of them has it.
+    async fn read_shared(
+        &self,
+        uri: &str,
+        cx: &CallContext,
+        tenant: &TenantId,
+    ) -> Result<Option<ResourceContent>, ToolError> {
+        let received = self.supervisor.received(tenant);
+        for view in views(Arc::clone(&self.supervisor), received) {
+            let Some(provider) = view.pack.resources.get(self.index) else { continue };
+            match provider.read(uri, cx).await {
+                Some(Err(error)) if error.kind == ErrorKind::NotFound => {}
+                Some(read) => return read.map(Some),
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
 struct SupervisedCompleter {
     index: usize,
+    tenancy: Tenancy,
     supervisor: Arc<dyn Supervisor>,
 }
 
@@ -229,8 +299,9 @@ impl Completer for SupervisedCompleter {
         of: CompletionTarget<'_>,
         argument: &str,
         typed: &str,
+        tenants: &Tenants,
     ) -> Option<Vec<String>> {
-        let pack = self.supervisor.pack().ok()?;
-        pack.completers.get(self.index)?.complete(of, argument, typed)
+        let pack = self.supervisor.pack(&self.tenancy.tenant(tenants)).ok()?;
+        pack.completers.get(self.index)?.complete(of, argument, typed, tenants)
     }
 }

@@ -8,14 +8,12 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::audit::MemoryAuditLog;
 use crate::clock::Clock;
 use crate::compliance::{self, Violation};
 use crate::context::CallContext;
 use crate::dialect::Envelope;
 use crate::ids::TraceId;
 use crate::kernel::{Kernel, KernelServices, Scope, Settings};
-use crate::mutation::MemoryMutationLog;
 use crate::pack::Pack;
 use crate::pipeline::{self, Request};
 use crate::spec::{
@@ -110,9 +108,9 @@ impl Clock for FixedClock {
     }
 }
 
-/// The default time of tests: noon UTC.
+/// The default time of tests: noon UTC of the day for which examples are written.
 pub fn noon() -> Timestamp {
-    Timestamp::constant(1_794_744_000, 0)
+    compliance::EXAMPLE_TIME
 }
 
 /// A kernel over these packs with in-memory logs.
@@ -121,14 +119,7 @@ pub fn kernel_in_memory(
     clock: Arc<dyn Clock>,
     settings: Settings,
 ) -> Result<Arc<Kernel>, Vec<Violation>> {
-    let services = KernelServices {
-        clock,
-        audit: Arc::new(MemoryAuditLog::default()),
-        mutations: Arc::new(MemoryMutationLog::default()),
-        incarnation: uuid::Uuid::from_u128(1),
-        observers: Vec::new(),
-    };
-    Kernel::new(packs, services, settings)
+    Kernel::new(packs, KernelServices::in_memory(clock), settings)
 }
 
 /// All contract violations of a pack. Every pack has a test that calls this.

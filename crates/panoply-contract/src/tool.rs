@@ -90,7 +90,15 @@ pub(crate) trait AnyTool: Send + Sync {
         input: &Value,
         cx: Arc<CallContext>,
     ) -> Result<HandlerFuture, serde_json::Error>;
+
+    /// The same call on what other tenants share with the caller; `None` if nothing is shared.
+    fn call_shared(self: Arc<Self>, _input: &Value, _cx: Arc<CallContext>) -> Option<SharedFuture> {
+        None
+    }
 }
+
+/// Future of a call on shared items; `None` if they do not have what the call names.
+pub(crate) type SharedFuture = BoxFuture<'static, Result<Option<Reply<Json>>, ToolError>>;
 
 /// Future of a handler.
 pub(crate) type HandlerFuture = BoxFuture<'static, Result<Reply<Json>, ToolError>>;

@@ -109,7 +109,8 @@ pub fn back_up(
     for file in &first {
         files.extend(copy(home, file, to)?);
     }
-    for (_, file) in home.pack_files() {
+    // Of each tenant the catalogs come before the runs: `pack_files` lists them in this order.
+    for (_, file) in home.all_pack_files() {
         if !first.contains(&file) {
             files.extend(copy(home, &file, to)?);
         }
@@ -247,7 +248,7 @@ pub fn restore(
         .kernel_files()
         .into_iter()
         .map(|(_, file)| file)
-        .chain(home.pack_files().into_iter().map(|(_, file)| file))
+        .chain(home.all_pack_files().into_iter().map(|(_, file)| file))
         .chain(audit_log::segment_files(&home.audit_log()))
         .filter(|file| file.exists())
         .collect();

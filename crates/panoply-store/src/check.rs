@@ -65,6 +65,7 @@ pub fn damage(file: &Path, depth: CheckDepth) -> Option<StoreError> {
         }),
         Err(
             error @ (StoreError::Damaged { .. }
+            | StoreError::DamagedLog { .. }
             | StoreError::NotADatabase { .. }
             | StoreError::BadRow { .. }
             | StoreError::Foreign { .. }),

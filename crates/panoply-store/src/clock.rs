@@ -10,13 +10,20 @@ use panoply_contract::clock::Clock;
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {
     start: Instant,
+    /// Wall time at `start`, where it is not the system's.
+    wall_start: Option<Timestamp>,
 }
 
 impl SystemClock {
     /// Starts the monotonic time at zero.
     #[expect(clippy::disallowed_methods, reason = "this is where the clock comes from")]
     pub fn new() -> Self {
-        Self { start: Instant::now() }
+        Self { start: Instant::now(), wall_start: None }
+    }
+
+    /// A clock that shows `wall_start` now and runs on from there.
+    pub fn starting_at(wall_start: Timestamp) -> Self {
+        Self { wall_start: Some(wall_start), ..Self::new() }
     }
 }
 
@@ -29,7 +36,10 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is where the clock comes from")]
     fn now(&self) -> Timestamp {
-        Timestamp::now()
+        match self.wall_start {
+            Some(wall_start) => wall_start + self.start.elapsed(),
+            None => Timestamp::now(),
+        }
     }
 
     fn monotonic(&self) -> Duration {

@@ -10,6 +10,10 @@ use std::time::Duration;
 use panoply_contract::error::{ErrorKind, ToolError};
 use rusqlite::{ErrorCode, ffi};
 
+/// The error of a storage backend, for the log. It has no type here, so that another backend can
+/// have its own.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+
 /// A file could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -19,7 +23,7 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
         /// The cause.
-        source: rusqlite::Error,
+        source: Cause,
     },
     /// The file or its folder cannot be written.
     #[error("`{}` cannot be written: give this user write permission on it and on its folder", file.display())]
@@ -27,7 +31,7 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
         /// The cause.
-        source: rusqlite::Error,
+        source: Cause,
     },
     /// Another process held the lock for longer than the busy timeout.
     #[error("`{}` is locked by another program: close that program, or wait and try again", file.display())]
@@ -35,7 +39,7 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
         /// The cause.
-        source: rusqlite::Error,
+        source: Cause,
     },
     /// The path no longer names the file that was opened.
     #[error("`{}` was deleted or replaced while it was open: put the file back, or restart this program to open the new one", file.display())]
@@ -49,7 +53,7 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
         /// The cause.
-        source: rusqlite::Error,
+        source: Cause,
     },
     /// The database is corrupt.
     #[error("`{}` is damaged: run `panoply doctor --deep`, then restore it from a backup", file.display())]
@@ -57,7 +61,15 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
         /// The fault.
-        source: rusqlite::Error,
+        source: Cause,
+    },
+    /// Transactions in the write-ahead log cannot be read.
+    #[error("`{}` is damaged at frame {frame}, and committed changes are in it: keep a copy of it, then restore a backup, or delete it to go on without these changes (`panoply audit show` lists them)", file.display())]
+    DamagedLog {
+        /// The write-ahead log.
+        file: PathBuf,
+        /// The first damaged frame; 0 is the header.
+        frame: usize,
     },
     /// A row contains a value that this program never writes.
     #[error("row {row} of `{}` cannot be read ({what}): it was changed by another program", file.display())]
@@ -95,7 +107,7 @@ pub enum StoreError {
         /// The migration that failed.
         name: &'static str,
         /// The cause.
-        source: rusqlite::Error,
+        source: Cause,
     },
     /// An I/O error.
     #[error("`{}` cannot be opened: {source}", file.display())]
@@ -120,7 +132,7 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
         /// The cause.
-        source: rusqlite::Error,
+        source: Cause,
     },
 }
 
@@ -128,14 +140,16 @@ impl StoreError {
     /// Classifies a SQLite error by its remedy.
     pub fn of(file: &Path, source: rusqlite::Error) -> Self {
         let file = file.to_owned();
-        match source.sqlite_extended_error_code() {
+        let (extended, code) = (source.sqlite_extended_error_code(), source.sqlite_error_code());
+        let source: Cause = Box::new(source);
+        match extended {
             Some(ffi::SQLITE_CONSTRAINT_COMMITHOOK) => return Self::Replaced { file },
             Some(ffi::SQLITE_IOERR_DATA) => return Self::Damaged { file, source },
             // The WAL index could not grow.
             Some(ffi::SQLITE_IOERR_SHMSIZE) => return Self::DiskFull { file, source },
             Some(_) | None => {}
         }
-        match source.sqlite_error_code() {
+        match code {
             Some(ErrorCode::DiskFull) => Self::DiskFull { file, source },
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 Self::ReadOnly { file, source }
@@ -240,6 +254,7 @@ impl StoreError {
             Self::Locked { .. } => FailureKind::Busy,
             Self::NotADatabase { .. }
             | Self::Damaged { .. }
+            | Self::DamagedLog { .. }
             | Self::BadRow { .. }
             | Self::Foreign { .. }
             | Self::NewerSchema { .. }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use panoply_contract::tenant::TenantId;
+
 use crate::error::StoreError;
 use crate::sqlite;
 
@@ -54,6 +56,54 @@ impl Home {
     /// Marker file created with the first key: servers then require one, even if `keys.db` is lost.
     pub fn keys_required(&self) -> PathBuf {
         self.0.join("keys.required")
+    }
+
+    /// The folder with the homes of all tenants but the local one.
+    pub fn tenants_folder(&self) -> PathBuf {
+        self.0.join("tenants")
+    }
+
+    /// The home of a tenant. That of the local tenant is this one.
+    #[must_use]
+    pub fn tenant(&self, tenant: &TenantId) -> Self {
+        match tenant.is_local() {
+            true => self.clone(),
+            false => Self(self.tenants_folder().join(tenant.as_str())),
+        }
+    }
+
+    /// Marker of an erased tenant: its folder must not be created again by a call that was admitted
+    /// before.
+    pub fn erased_marker(&self, tenant: &TenantId) -> PathBuf {
+        self.tenants_folder().join(format!("{tenant}.erased"))
+    }
+
+    /// Whether the tenant was erased. An inaccessible home counts as yes.
+    pub fn is_erased(&self, tenant: &TenantId) -> bool {
+        !tenant.is_local() && !matches!(self.erased_marker(tenant).try_exists(), Ok(false))
+    }
+
+    /// All tenants with a folder, the local one first.
+    pub fn tenants(&self) -> Vec<TenantId> {
+        let entries = std::fs::read_dir(self.tenants_folder()).into_iter().flatten();
+        let mut others: Vec<TenantId> = entries
+            .filter_map(|entry| TenantId::parse(entry.ok()?.file_name().to_str()?))
+            .filter(|tenant| !tenant.is_local())
+            .collect();
+        others.sort();
+        std::iter::once(TenantId::local()).chain(others).collect()
+    }
+
+    /// [`pack_files`](Self::pack_files) of all tenants; the purpose names the tenant.
+    pub fn all_pack_files(&self) -> Vec<(String, PathBuf)> {
+        let of = |tenant: TenantId| {
+            let files = self.tenant(&tenant).pack_files();
+            files.into_iter().map(move |(what, file)| match tenant.is_local() {
+                true => (what, file),
+                false => (format!("{tenant}: {what}"), file),
+            })
+        };
+        self.tenants().into_iter().flat_map(of).collect()
     }
 
     /// The folder with the packs' databases.

@@ -1,4 +1,4 @@
-//! `kernel.db`: the mutation log of packs without a database.
+//! `kernel.db`: the mutation log of packs without a database, and the shares between tenants.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use crate::error::StoreError;
 use crate::migrate;
 use crate::mutations::{HasMutations, MIGRATION, MutationTable, SqliteMutationLog};
+use crate::shares;
 use crate::sqlite::{self, Durability};
 
 /// The kernel's own database.
@@ -44,7 +45,7 @@ impl KernelDb {
 }
 
 fn connect(file: &Path) -> Result<Connection, StoreError> {
-    let connection = migrate::open(file, Durability::Full, &[MIGRATION])?;
+    let connection = migrate::open(file, Durability::Full, &[MIGRATION, shares::MIGRATION])?;
     sqlite::require_writable(&connection, file)?;
     Ok(connection)
 }

@@ -11,6 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use panoply_contract::permission::Profile;
+use panoply_contract::tenant::{Principal, TenantId, Tenants};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use sha2::{Digest, Sha256};
 
@@ -18,9 +19,10 @@ use crate::error::StoreError;
 use crate::migrate::{self, Migration};
 use crate::sqlite::Durability;
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    name: "API keys",
-    sql: "
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        name: "API keys",
+        sql: "
         -- Times are RFC 3339 in UTC.
         CREATE TABLE api_key (
             id      TEXT PRIMARY KEY,
@@ -33,7 +35,9 @@ const MIGRATIONS: &[Migration] = &[Migration {
             revoked TEXT
         ) STRICT, WITHOUT ROWID;
     ",
-}];
+    },
+    Migration { name: "users and tenants", sql: include_str!("users.sql") },
+];
 
 /// The stored record of a key.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -46,13 +50,16 @@ pub struct KeyRecord {
     pub label: String,
     /// The user it acts for, as `user_…`.
     pub user_id: String,
+    /// Whose data it acts on; the local tenant for keys without a user.
+    pub tenants: Tenants,
     /// The profile that grants its permissions.
     pub profile: Profile,
     /// When it was created.
     pub created: Timestamp,
     /// When it expires.
     pub expires: Option<Timestamp>,
-    /// When it was revoked.
+    /// When it was revoked, or its user removed; also set when the user is no longer a member of
+    /// the key's workspace.
     pub revoked: Option<Timestamp>,
 }
 
@@ -68,8 +75,8 @@ impl KeyRecord {
 pub struct NewKey {
     /// Label chosen by the user.
     pub label: String,
-    /// The user it acts for; `None` creates a new user id.
-    pub user_id: Option<String>,
+    /// Whose data it acts on, from [`Users::tenants_of`](crate::users::Users::tenants_of).
+    pub tenants: Tenants,
     /// The profile that grants its permissions.
     pub profile: Profile,
     /// When it expires.
@@ -113,7 +120,11 @@ impl ApiKeys {
         let record = KeyRecord {
             hash: hash_of(&text),
             label: new.label,
-            user_id: new.user_id.unwrap_or_else(|| format!("user_{id}")),
+            user_id: match new.tenants.person.is_local() {
+                true => format!("user_{id}"),
+                false => Principal::of_tenant(&new.tenants.person).as_str().to_owned(),
+            },
+            tenants: new.tenants,
             profile: new.profile,
             created: now,
             expires: new.expires,
@@ -122,8 +133,9 @@ impl ApiKeys {
         };
         self.lock()
             .execute(
-                "INSERT INTO api_key (id, hash, label, user_id, profile, created, expires) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT INTO api_key \
+                 (id, hash, label, user_id, profile, created, expires, person, workspace) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                 params![
                     record.id,
                     record.hash,
@@ -132,6 +144,8 @@ impl ApiKeys {
                     record.profile.as_str(),
                     record.created.to_string(),
                     record.expires.map(|expires| expires.to_string()),
+                    stored(&record.tenants.person),
+                    stored(&record.tenants.workspace),
                 ],
             )
             .map_err(StoreError::about(&self.file))?;
@@ -142,7 +156,7 @@ impl ApiKeys {
     pub fn find(&self, id: &str) -> Result<Option<KeyRecord>, StoreError> {
         let find = |connection: &Connection| {
             connection
-                .prepare_cached(&format!("SELECT {COLUMNS} FROM api_key WHERE id = ?1"))?
+                .prepare_cached(&format!("{SELECT} WHERE api_key.id = ?1"))?
                 .query_row([id], record)
                 .optional()
         };
@@ -152,7 +166,7 @@ impl ApiKeys {
     /// All keys, oldest first.
     pub fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
         let list = |connection: &Connection| {
-            let sql = format!("SELECT {COLUMNS} FROM api_key ORDER BY created, id");
+            let sql = format!("{SELECT} ORDER BY api_key.created, api_key.id");
             connection.prepare(&sql)?.query_map((), record)?.collect::<rusqlite::Result<_>>()
         };
         list(&self.lock()).map_err(StoreError::about(&self.file))
@@ -172,7 +186,20 @@ impl ApiKeys {
     }
 }
 
-const COLUMNS: &str = "id, hash, label, user_id, profile, created, expires, revoked";
+/// One query, so that a lookup sees key, user and membership of one moment.
+const SELECT: &str = "SELECT api_key.id, api_key.hash, api_key.label, api_key.user_id, \
+     api_key.profile, api_key.created, api_key.expires, \
+     coalesce(api_key.revoked, tenant.disabled, \
+         CASE WHEN api_key.workspace IS NOT api_key.person AND member.person IS NULL \
+              THEN api_key.created END), \
+     api_key.person, api_key.workspace \
+     FROM api_key LEFT JOIN tenant ON tenant.id = api_key.person \
+     LEFT JOIN member ON member.person = api_key.person AND member.workspace = api_key.workspace";
+
+/// The local tenant is stored as NULL.
+fn stored(tenant: &TenantId) -> Option<&str> {
+    (!tenant.is_local()).then(|| tenant.as_str())
+}
 
 fn record(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
     let profile: String = row.get(4)?;
@@ -188,10 +215,17 @@ fn record(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
         created: time(5, &row.get::<_, String>(5)?)?,
         expires: optional_time(6)?,
         revoked: optional_time(7)?,
+        tenants: Tenants { person: tenant(row, 8)?, workspace: tenant(row, 9)? },
     })
 }
 
-fn time(column: usize, text: &str) -> rusqlite::Result<Timestamp> {
+pub(crate) fn tenant(row: &Row<'_>, column: usize) -> rusqlite::Result<TenantId> {
+    let Some(text) = row.get::<_, Option<String>>(column)? else { return Ok(TenantId::local()) };
+    TenantId::parse(&text)
+        .ok_or_else(|| unreadable(column, format!("`{text}` is not a tenant").into()))
+}
+
+pub(crate) fn time(column: usize, text: &str) -> rusqlite::Result<Timestamp> {
     text.parse().map_err(|error: jiff::Error| unreadable(column, Box::new(error)))
 }
 
@@ -218,7 +252,12 @@ mod tests {
     }
 
     fn new_key(label: &str) -> NewKey {
-        NewKey { label: label.to_owned(), user_id: None, profile: Profile::Agent, expires: None }
+        NewKey {
+            label: label.to_owned(),
+            tenants: Tenants::default(),
+            profile: Profile::Agent,
+            expires: None,
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Persistence: SQLite files, the audit log, the mutation log and API keys.
+//! Persistence: SQLite files, the audit log, the mutation log, API keys, users and tenants.
 //!
 //! Every SQLite file, of the kernel and of the packs, is opened through [`sqlite`] and [`migrate`].
 //! This crate contains no domain SQL and does not read the environment: the binary passes the
@@ -16,7 +16,11 @@ pub mod migrate;
 pub mod mutations;
 pub mod page_checksums;
 pub mod roots;
+mod shares;
 pub mod sqlite;
+pub mod tenants;
+pub mod users;
+mod write_ahead_log;
 
 pub use self::audit_log::{DeferredAuditLog, SqliteAuditLog};
 pub use self::clock::SystemClock;
@@ -24,3 +28,5 @@ pub use self::error::StoreError;
 pub use self::home::Home;
 pub use self::kernel_db::KernelDb;
 pub use self::keys::ApiKeys;
+pub use self::tenants::TenantStores;
+pub use self::users::Users;

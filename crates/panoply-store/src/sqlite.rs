@@ -15,7 +15,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
 
 use crate::error::StoreError;
-use crate::page_checksums;
+use crate::{page_checksums, write_ahead_log};
 
 /// How long a writer waits for the lock of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -45,6 +45,7 @@ pub fn open(file: &Path, durability: Durability) -> Result<Connection, StoreErro
     let is_empty = fs::metadata(file).map_err(unopenable)?.len() == 0;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let identity = FileIdentity::of(file).map_err(unopenable)?;
+    write_ahead_log::verify(file)?;
     page_checksums::require(file)?;
     let set_up = || {
         let mut connection = Connection::open_with_flags_and_vfs(file, flags, page_checksums::VFS)?;
@@ -73,6 +74,7 @@ pub fn open_read_only(file: &Path) -> Result<Connection, StoreError> {
     fs::metadata(file)
         .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    write_ahead_log::verify(file)?;
     page_checksums::refuse_damaged_header(file)?;
     let set_up = || {
         let connection = Connection::open_with_flags_and_vfs(file, flags, page_checksums::VFS)?;

@@ -1,11 +1,14 @@
 //! The checklist lines that require calling the tools.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::suggestions::SuggestionWalk;
 use super::{Line, Matrix, Violation};
-use crate::context::CallContext;
+use crate::context::{CallContext, Caller};
 use crate::dialect::{AUDIT_KEY, ERROR_KEY, Envelope, HINTS_KEY, METADATA_KEY};
 use crate::hints::AgentHints;
 use crate::ids::TraceId;
@@ -15,14 +18,19 @@ use crate::pipeline::{self, Request};
 use crate::registry::ToolEntry;
 use crate::spec::{Expect, ToolSpec};
 
+/// The time for which examples are written: a kernel that is checked shows it, so that an example
+/// with a date holds on every day.
+pub const EXAMPLE_TIME: Timestamp = Timestamp::constant(1_794_744_000, 0);
+
 /// Checks every tool of the kernel: calls each with its examples (mutations as a dry run) and with
 /// invalid input, and verifies the replies.
 pub async fn check(kernel: &Kernel) -> Matrix {
     let mut violations = Vec::new();
+    let mut walk = SuggestionWalk::default();
     for entry in kernel.registry().get_all() {
         violations.extend(kernel.registry().validate(entry));
         violations.extend(registration(kernel, entry));
-        violations.extend(behaviour(kernel, entry).await);
+        violations.extend(behaviour(kernel, entry, &mut walk).await);
     }
     Matrix {
         lines: Line::ALL.iter().map(|line| (line.code(), line.demand())).collect(),
@@ -42,16 +50,20 @@ fn registration(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
     .collect()
 }
 
-async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
+async fn behaviour(
+    kernel: &Kernel,
+    entry: &ToolEntry,
+    walk: &mut SuggestionWalk,
+) -> Vec<Violation> {
     let spec = entry.spec;
     let mut found = Vec::new();
     let calls_before = entry.meter.snapshot().calls;
     let mut shown = 0_u64;
     let mut last_audit = Value::Null;
-    let data_before = kernel.epoch(entry);
+    let data_before = kernel.epoch(entry, &Caller::local_owner());
     for example in spec.examples {
         let Ok(params) = serde_json::from_str::<Value>(example.params) else { continue };
-        let envelope = replay(kernel, spec, params).await;
+        let envelope = replay(kernel, spec, params.clone()).await;
         shown += 1;
         if let Some(message) = mismatch(&envelope, &example.expect) {
             found.push(Violation::new(
@@ -60,11 +72,12 @@ async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
                 format!("example \"{}\": {message}", example.shows),
             ));
         }
-        found.extend(envelope_violations(kernel, spec, &envelope));
+        found.extend(envelope_violations(spec, &envelope));
         found.extend(broken_output_schema(entry, &envelope));
+        found.extend(walk.violations(kernel, spec, &params, &envelope).await);
         last_audit = part(&envelope, AUDIT_KEY, "audit").unwrap_or(last_audit);
     }
-    if kernel.epoch(entry) != data_before {
+    if kernel.epoch(entry, &Caller::local_owner()) != data_before {
         found.push(Violation::new(
             spec.name,
             Line::Idempotent,
@@ -108,6 +121,8 @@ pub async fn replay(kernel: &Kernel, spec: &ToolSpec, params: Value) -> Envelope
     let mut cx = CallContext::local(Arc::clone(kernel.clock()), trace);
     cx.agent_id = "contract-check".to_owned();
     cx.dry_run = spec.category.mutates();
+    // What a tool answers is checked, not how fast a loaded machine is.
+    cx.deadline = Some(Duration::from_secs(60));
     pipeline::call(kernel, Request { tool: spec.name, input: params, scope: &Scope::All }, cx).await
 }
 
@@ -184,11 +199,7 @@ fn contains(seen: &Value, expected: &Value, pointer: &str) -> Option<String> {
     }
 }
 
-fn envelope_violations(
-    kernel: &Kernel,
-    spec: &'static ToolSpec,
-    envelope: &Envelope,
-) -> Vec<Violation> {
+fn envelope_violations(spec: &'static ToolSpec, envelope: &Envelope) -> Vec<Violation> {
     if let Envelope::Result { text, .. } = envelope
         && text.is_empty()
     {
@@ -198,11 +209,10 @@ fn envelope_violations(
         return Vec::new();
     }
     let mut found = Vec::new();
-    match part(envelope, HINTS_KEY, "agentHints") {
+    match hints_of(envelope) {
         None => found.push(Violation::new(spec.name, Line::Hints, "no agentHints")),
         Some(hints) => {
             found.extend(hint_violations(spec, &hints));
-            found.extend(unfollowable(kernel, spec, &hints));
         }
     }
     let metadata = part(envelope, METADATA_KEY, "metadata").unwrap_or_default();
@@ -214,31 +224,20 @@ fn envelope_violations(
     found
 }
 
+/// The hints of an envelope in any dialect.
+pub(super) fn hints_of(envelope: &Envelope) -> Option<Value> {
+    if let Envelope::Refusal { data, .. } = envelope {
+        return data.get("agentHints").cloned();
+    }
+    part(envelope, HINTS_KEY, "agentHints")
+}
+
 /// A part of the contract, from wherever the dialect places it.
 fn part(envelope: &Envelope, meta_key: &str, member: &str) -> Option<Value> {
     let Envelope::Result { structured, meta, .. } = envelope else { return None };
     let inside = || structured.as_ref().and_then(|body| body.value().get(member).cloned());
     let of_error = || meta.value(ERROR_KEY).get(member).cloned();
     meta.get(meta_key).map(Json::value).or_else(inside).or_else(of_error)
-}
-
-/// Suggestions whose tool or arguments are invalid.
-fn unfollowable(kernel: &Kernel, spec: &'static ToolSpec, hints: &Value) -> Vec<Violation> {
-    let actions = hints.get("suggestedNextActions").and_then(Value::as_array);
-    let broken = |action: &&Value| {
-        let name = action.get("action").and_then(Value::as_str).unwrap_or_default();
-        let arguments = action.get("data").cloned().unwrap_or_default();
-        !kernel
-            .registry()
-            .get(name)
-            .is_some_and(|entry| matches!(entry.input.is_valid(&arguments), Ok(true)))
-    };
-    let broken = actions.into_iter().flatten().filter(broken);
-    broken
-        .map(|action| {
-            Violation::new(spec.name, Line::Hints, format!("cannot be followed: {action}"))
-        })
-        .collect()
 }
 
 fn hint_violations(spec: &'static ToolSpec, hints: &Value) -> Vec<Violation> {
@@ -269,7 +268,7 @@ fn hint_violations(spec: &'static ToolSpec, hints: &Value) -> Vec<Violation> {
                 format!("confidence {}", hints.confidence),
             ));
         }
-        Ok(hints) if !hints.reasoning.starts_with("confidence ") => {
+        Ok(hints) if !hints.reasoning.contains("Confidence ") => {
             found.push(Violation::new(
                 spec.name,
                 Line::Reasoning,

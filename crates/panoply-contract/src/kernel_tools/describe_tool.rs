@@ -1,11 +1,13 @@
 //! `describe-tool`: one tool's whole contract.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::KernelHandle;
 use crate::prelude::*;
 use crate::registry::ToolEntry;
-use crate::spec::Expect as Expected;
+use crate::spec::{Expect as Expected, SampleCall};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "describe-tool",
@@ -16,7 +18,7 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns description, input and output schema, category, version, aliases and worked examples.",
         asks: &["How do I call get-tool-metrics?", "Which arguments does this tool take?"],
     },
-    version: "1.0.0",
+    version: "2.0.0",
     aliases: &[],
     permissions: &[],
     category: Category::Query,
@@ -28,7 +30,7 @@ const SPEC: ToolSpec = ToolSpec {
         Example {
             shows: "a tool that exists",
             params: r#"{"name": "search-tools"}"#,
-            expect: Expect::Data(r#"{"name": "search-tools", "category": "query", "cacheTtlSeconds": null}"#),
+            expect: Expect::Data(r#"{"name": "search-tools", "category": "query", "cacheable": false, "cacheTTL": null}"#),
         },
         Example {
             shows: "a name that was mistyped",
@@ -47,11 +49,14 @@ const SPEC: ToolSpec = ToolSpec {
 
 /// Which tool.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// The tool's name or one of its aliases.
     #[schemars(length(min = 1, max = 128))]
     name: String,
+    /// Also returns the schema of the reply.
+    #[serde(default)]
+    output_schema: bool,
 }
 
 /// A tool's contract.
@@ -76,8 +81,11 @@ pub(crate) struct Output {
     category: Category,
     /// How long it usually takes.
     response_time: ResponseTime,
-    /// Cache time to live of a reply; null if not cached.
-    cache_ttl_seconds: Option<u64>,
+    /// Whether replies are cached.
+    cacheable: bool,
+    /// Cache time to live of a reply in seconds; null if not cached.
+    #[serde(rename = "cacheTTL")]
+    cache_ttl: Option<u64>,
     /// Whether the same input gives the same output.
     idempotent: bool,
     /// How often it may be called; null when there is no limit.
@@ -88,8 +96,9 @@ pub(crate) struct Output {
     deprecated: Option<DeprecationInfo>,
     /// Schema of its arguments.
     input_schema: Value,
-    /// Schema of its structured reply.
-    output_schema: Value,
+    /// Schema of its structured reply, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<Value>,
     /// Calls that show how it is used.
     examples: Vec<ExampleCall>,
 }
@@ -122,10 +131,25 @@ struct DeprecationInfo {
 struct ExampleCall {
     /// What it shows.
     description: String,
+    /// Calls that create what the arguments refer to. Skip them if it exists; else replace each
+    /// literal by the value of the reply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    prepare: Vec<Preparation>,
     /// The arguments.
     params: Value,
     /// What comes back: part of the data, or an error's code.
     expected_result: Value,
+}
+
+/// A call that creates what an example refers to.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Preparation {
+    /// The tool.
+    tool: &'static str,
+    /// Its arguments; may contain literals of earlier calls.
+    params: Value,
+    /// JSON pointer into the data of the reply to the value that each literal stands for.
+    literals: BTreeMap<&'static str, &'static str>,
 }
 
 pub(crate) struct DescribeTool {
@@ -147,7 +171,14 @@ impl Tool for DescribeTool {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let described = self.kernel_handle.with_tool(&params.name, cx, describe)?;
+        let kernel = self.kernel_handle.kernel()?;
+        let mut described = self.kernel_handle.with_tool(&params.name, cx, |entry| {
+            let pack = kernel.registry().pack_of(entry);
+            describe(entry, pack.map_or(&[][..], |pack| pack.samples))
+        })?;
+        if !params.output_schema {
+            described.output_schema = None;
+        }
         let text = format!(
             "{} ({} pack, version {}): {}",
             described.name, described.pack, described.version, described.description
@@ -157,7 +188,7 @@ impl Tool for DescribeTool {
     }
 }
 
-fn describe(entry: &ToolEntry) -> Output {
+fn describe(entry: &ToolEntry, samples: &[SampleCall]) -> Output {
     let spec = entry.spec;
     let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
     Output {
@@ -170,7 +201,8 @@ fn describe(entry: &ToolEntry) -> Output {
         permissions: owned(spec.permissions),
         category: spec.category,
         response_time: spec.response_time,
-        cache_ttl_seconds: spec.cache.ttl().map(|ttl| ttl.as_secs()),
+        cacheable: spec.cache.ttl().is_some(),
+        cache_ttl: spec.cache.ttl().map(|ttl| ttl.as_secs()),
         idempotent: spec.idempotent,
         rate_limit: spec.rate_limit.map(|limit| RateLimitInfo {
             max_calls: limit.max_calls,
@@ -183,19 +215,58 @@ fn describe(entry: &ToolEntry) -> Output {
             removal_date: outgoing.removal_date.to_owned(),
         }),
         input_schema: entry.input_schema().clone(),
-        output_schema: entry.output_schema().clone(),
-        examples: spec.examples.iter().map(example_call).collect(),
+        output_schema: Some(entry.output_schema().clone()),
+        examples: spec.examples.iter().map(|example| example_call(example, samples)).collect(),
     }
 }
 
-fn example_call(example: &Example) -> ExampleCall {
+fn example_call(example: &Example, samples: &[SampleCall]) -> ExampleCall {
     let parse = |text: &str| serde_json::from_str(text).unwrap_or_default();
+    let expected = match example.expect {
+        Expected::Data(data) => data.to_owned(),
+        Expected::Error(code) => json!({"error": {"code": code}}).to_string(),
+    };
     ExampleCall {
         description: example.shows.to_owned(),
+        prepare: preparation(format!("{}{expected}", example.params), samples),
         params: parse(example.params),
-        expected_result: match example.expect {
-            Expected::Data(data) => parse(data),
-            Expected::Error(code) => json!({"error": {"code": code}}),
-        },
+        expected_result: parse(&expected),
+    }
+}
+
+/// The samples whose literals occur in `text`, and those that they refer to, in their order.
+fn preparation(mut text: String, samples: &[SampleCall]) -> Vec<Preparation> {
+    let mut needed = Vec::new();
+    for sample in samples.iter().rev() {
+        if sample.literals.iter().any(|(literal, _)| text.contains(literal)) {
+            text.push_str(sample.params);
+            needed.push(Preparation {
+                tool: sample.tool,
+                params: serde_json::from_str(sample.params).unwrap_or_default(),
+                literals: sample.literals.iter().copied().collect(),
+            });
+        }
+    }
+    needed.reverse();
+    needed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_are_prepared_by_the_samples_that_they_refer_to() {
+        let samples = [
+            SampleCall { tool: "a", params: "{}", literals: &[("deck_1", "/id")] },
+            SampleCall { tool: "b", params: "{}", literals: &[("deck_2", "/id")] },
+            SampleCall { tool: "c", params: r#"{"in": "deck_1"}"#, literals: &[("card_1", "/id")] },
+        ];
+        let tools = |text: &str| -> Vec<&str> {
+            preparation(text.to_owned(), &samples).iter().map(|call| call.tool).collect()
+        };
+        assert_eq!(tools(r#"{"card": "card_1"}"#), ["a", "c"]);
+        assert_eq!(tools(r#"{"deck": "deck_2"}"#), ["b"]);
+        assert_eq!(tools("{}"), [""; 0]);
     }
 }

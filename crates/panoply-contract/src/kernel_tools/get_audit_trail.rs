@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::audit::{Audit, AuditFilter, AuditLog, AuditRow};
+use crate::audit::{Audit, AuditFilter, AuditLog, AuditRow, AuditView};
 use crate::params::Limit;
 use crate::prelude::*;
 
@@ -47,7 +47,7 @@ pub(crate) struct Params {
     #[schemars(length(min = 1, max = 128))]
     tool: Option<String>,
     /// Only calls of this trace.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 1, max = 64), regex(pattern = r"^[0-9A-Za-z-]+$"))]
     trace_id: Option<String>,
     /// Only calls that failed.
     #[serde(default)]
@@ -120,13 +120,10 @@ impl Tool for GetAuditTrail {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let limit = params.limit.get();
-        // Only callers with `audit:admin` see the calls of others.
-        let sees_all = cx.caller.grants.allow("audit:admin");
-        let partition = (!sees_all).then(|| cx.caller.partition.clone());
         let filter = AuditFilter {
             tool: params.tool,
             trace_id: params.trace_id,
-            partition,
+            view: AuditView::of(&cx.caller),
             errors_only: params.errors_only,
             before: params.before,
             limit: limit + 1,

@@ -106,6 +106,7 @@ impl Tool for GetToolMetrics {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        cx.caller.require_metrics()?;
         let mut tools = match &params.tool {
             Some(name) => vec![self.kernel_handle.with_tool(name, cx, row)?],
             None => {

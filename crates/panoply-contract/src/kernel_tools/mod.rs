@@ -1,12 +1,22 @@
-//! The kernel tools of every server: tool search, tool description, metrics and audit trail.
+//! The kernel tools of every server: tool search, tool description, calls by name, metrics,
+//! audit trail and sharing.
 
+mod call_tool;
 mod describe_tool;
 mod get_audit_trail;
 mod get_tool_metrics;
+mod list_shares;
+pub(crate) mod schemas;
+mod search_index;
 mod search_tools;
+mod share_item;
+mod shares;
+mod withdraw_share;
 
 use std::sync::{Arc, OnceLock, Weak};
 
+pub use self::call_tool::CALL_TOOL;
+pub(crate) use self::call_tool::target;
 use crate::audit::AuditLog;
 use crate::context::CallContext;
 use crate::dialect::Unified;
@@ -18,12 +28,12 @@ use crate::registry::ToolEntry;
 /// Name of the kernel pack, which is in every scope.
 pub const PACK: &str = "kernel";
 /// The tools of a lazy listing.
-pub const DISCOVERY_TOOLS: [&str; 2] = ["search-tools", "describe-tool"];
+pub const DISCOVERY_TOOLS: [&str; 3] = ["search-tools", "describe-tool", CALL_TOOL];
 
 const INFO: PackInfo = PackInfo {
     name: PACK,
     title: "Panoply itself",
-    instructions: "Find tools that are not listed with `search-tools`, read one's full contract with `describe-tool`.",
+    instructions: "Find unlisted tools with `search-tools`, read one's contract with `describe-tool`, call it with `call-tool`.",
 };
 
 /// The kernel's own pack.
@@ -31,8 +41,15 @@ pub(crate) fn pack(kernel_handle: KernelHandle, audit: Arc<dyn AuditLog>) -> Pac
     Pack::new(INFO, Unified)
         .with(search_tools::SearchTools::new(kernel_handle.clone()))
         .with(describe_tool::DescribeTool::new(kernel_handle.clone()))
-        .with(get_tool_metrics::GetToolMetrics::new(kernel_handle))
+        .with(call_tool::CallTool::new(kernel_handle.clone()))
+        .with(get_tool_metrics::GetToolMetrics::new(kernel_handle.clone()))
         .with(get_audit_trail::GetAuditTrail::new(audit))
+        .with(share_item::ShareItem { kernel_handle: kernel_handle.clone() })
+        .with(withdraw_share::WithdrawShare { kernel_handle: kernel_handle.clone() })
+        .with(list_shares::ListShares { kernel_handle })
+        .with_resources(schemas::Schemas)
+        .with_search_terms(include_str!("search_terms.tsv"))
+        .with_listed_texts(include_str!("listed_texts.tsv"))
 }
 
 /// Weak reference to the kernel, set after its construction.

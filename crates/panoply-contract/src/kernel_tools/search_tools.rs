@@ -1,8 +1,11 @@
 //! `search-tools`: finds tools by words, listed or not.
 
+use std::sync::OnceLock;
+
 use serde_json::json;
 
 use super::KernelHandle;
+use super::search_index::SearchIndex;
 use crate::kernel::Scope;
 use crate::params::Limit;
 use crate::prelude::*;
@@ -12,7 +15,7 @@ const SPEC: ToolSpec = ToolSpec {
     name: "search-tools",
     title: "Search tools",
     description: Description {
-        does: "Finds tools of this server by words in their name, title, tags and description.",
+        does: "Finds tools of this server by everyday words in English or Thai.",
         when: "Use this when no listed tool fits the task: some tools are not listed but can be found here and called.",
         returns: "Returns the best matches with name, pack, what they do and a score, best first.",
         asks: &["Is there a tool for tax on shares?", "What can you do with flash cards?"],
@@ -81,18 +84,19 @@ struct ToolMatch {
     pack: String,
     /// What it does.
     does: String,
-    /// Share of the query's words that fit, weighted by where.
+    /// How well it fits, from rare words and where they stand.
     #[schemars(range(min = 0.0, max = 1.0))]
     score: f64,
 }
 
 pub(crate) struct SearchTools {
     kernel_handle: KernelHandle,
+    index: OnceLock<SearchIndex>,
 }
 
 impl SearchTools {
     pub(crate) const fn new(kernel_handle: KernelHandle) -> Self {
-        Self { kernel_handle }
+        Self { kernel_handle, index: OnceLock::new() }
     }
 }
 
@@ -107,9 +111,13 @@ impl Tool for SearchTools {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let kernel = self.kernel_handle.kernel()?;
         let scope = params.pack.map_or(Scope::All, Scope::Pack);
-        let words = words_of(&params.query);
-        let mut matches: Vec<ToolMatch> =
-            kernel.callable(&scope, &cx.caller).map(|entry| match_of(entry, &words)).collect();
+        let scores =
+            self.index.get_or_init(|| SearchIndex::of(kernel.registry())).scores(&params.query);
+        let score = |entry: &ToolEntry| scores.get(entry.index.0).copied().unwrap_or_default();
+        let mut matches: Vec<ToolMatch> = kernel
+            .callable(&scope, &cx.caller)
+            .map(|entry| match_of(entry, score(entry)))
+            .collect();
         let searched = matches.len();
         matches.retain(|found| found.score > 0.0);
         matches.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.name.cmp(&b.name)));
@@ -144,9 +152,8 @@ impl Tool for SearchTools {
     }
 }
 
-fn match_of(entry: &ToolEntry, words: &[String]) -> ToolMatch {
+fn match_of(entry: &ToolEntry, score: f64) -> ToolMatch {
     let spec = entry.spec;
-    let score = score(entry, words);
     ToolMatch {
         name: spec.name.to_owned(),
         title: spec.title.to_owned(),
@@ -154,43 +161,4 @@ fn match_of(entry: &ToolEntry, words: &[String]) -> ToolMatch {
         does: spec.description.does.to_owned(),
         score,
     }
-}
-
-/// Scores a tool: a word in the name or tags weighs more than one in the description.
-fn score(entry: &ToolEntry, words: &[String]) -> f64 {
-    let spec = entry.spec;
-    let fields: [(Vec<String>, f64); 4] = [
-        (words_of(spec.name), 1.0),
-        (words_of(&spec.tags.join(" ")), 0.9),
-        (words_of(spec.title), 0.8),
-        (words_of(&entry.description), 0.5),
-    ];
-    let best_place = |word: &String| {
-        let fits =
-            |other: &String| other == word || (word.len() > 3 && other.starts_with(word.as_str()));
-        fields
-            .iter()
-            .filter(|(field, _)| field.iter().any(fits))
-            .map(|(_, weight)| *weight)
-            .fold(0.0, f64::max)
-    };
-    let total: f64 = words.iter().map(best_place).sum();
-    let count = u32::try_from(words.len().max(1)).map_or(f64::MAX, f64::from);
-    (total / count * 1000.0).round() / 1000.0
-}
-
-/// Tokenises into lower-case alphanumeric words without stop words.
-fn words_of(text: &str) -> Vec<String> {
-    const STOP_WORDS: &[&str] = &[
-        "a", "an", "and", "the", "of", "to", "for", "in", "is", "it", "how", "what", "with", "on",
-        "by", "tool", "tools",
-    ];
-    let lower = text.to_lowercase();
-    let words = lower.split(|c: char| {
-        !c.is_alphanumeric() && !matches!(c, '\u{0E31}' | '\u{0E34}'..='\u{0E4E}')
-    });
-    words
-        .filter(|word| !word.is_empty() && !STOP_WORDS.contains(word))
-        .map(|word| word.trim_end_matches('s').to_owned())
-        .collect()
 }

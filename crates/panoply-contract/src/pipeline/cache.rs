@@ -1,5 +1,6 @@
 //! The reply cache, with single flight: concurrent identical queries share one execution.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,14 +22,23 @@ const MAX_CACHE_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// Cache key. Epoch and data version change with the data, which makes outdated replies
 /// unreachable.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 struct Key {
     tool: ToolIndex,
-    /// The caller's partition; empty for replies shared by all callers.
-    partition: String,
+    /// Who shares the reply: a caller's partition, a tenant, or empty for all callers.
+    sharers: String,
     input: Fingerprint,
     epoch: (u64, u64),
     lang: Lang,
+}
+
+/// Hashes the fingerprint's prefix, which is uniformly distributed, and not the partition: callers
+/// that ask the same question are few.
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.input.seed());
+        state.write_usize(self.tool.0);
+    }
 }
 
 /// Size-bounded reply cache.
@@ -79,23 +89,42 @@ async fn compute_once(call: &Call, key: Key) -> Result<Outcome, Arc<ToolError>> 
         .replies
         .try_get_with(key, async {
             ran.store(true, Ordering::Relaxed);
-            execute::handle(call).await.map(Arc::new)
+            match execute::handle(call).await {
+                Ok(reply) if reply.is_shared => Err(NotCached::Shared(Arc::new(reply))),
+                Ok(reply) => Ok(Arc::new(reply)),
+                Err(error) => Err(NotCached::Failed(Arc::new(error))),
+            }
         })
-        .await?;
+        .await;
     let cache = if ran.load(Ordering::Relaxed) { CacheUse::Miss } else { CacheUse::Hit };
-    Ok(Outcome::shared(reply, cache))
+    match reply {
+        Ok(reply) => Ok(Outcome::shared(reply, cache)),
+        Err(not_cached) => match &*not_cached {
+            NotCached::Shared(reply) => Ok(Outcome::shared(Arc::clone(reply), CacheUse::None)),
+            NotCached::Failed(error) => Err(Arc::clone(error)),
+        },
+    }
+}
+
+/// A result that is not stored.
+enum NotCached {
+    /// It is from data that another tenant shares, and ends with the share.
+    Shared(Arc<CachedReply>),
+    Failed(Arc<ToolError>),
 }
 
 fn key_of(call: &Call) -> Key {
-    let partition = match call.entry().spec.cache {
+    let caller = &call.cx.caller;
+    let sharers = match call.entry().spec.cache {
         CachePolicy::Shared(_) => String::new(),
-        CachePolicy::For(_) | CachePolicy::Never => call.cx.caller.partition.clone(),
+        CachePolicy::Tenant(_) => call.tenant().as_str().to_owned(),
+        CachePolicy::For(_) | CachePolicy::Never => caller.partition.clone(),
     };
     Key {
         tool: call.tool,
-        partition,
+        sharers,
         input: call.fingerprint,
-        epoch: call.kernel.epoch(call.entry()),
+        epoch: call.kernel.epoch(call.entry(), caller),
         lang: call.cx.lang,
     }
 }

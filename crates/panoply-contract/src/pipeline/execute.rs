@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -32,25 +32,50 @@ pub(super) async fn handle(call: &Call) -> Result<CachedReply, ToolError> {
     let handler = Arc::clone(&entry.handler);
     let handling = guard_sync(|| handler.call(call.arguments(), Arc::clone(&call.cx)))?
         .map_err(|error| validate::unparsed(entry, &error))?;
-    // Cancellation drops a handler at an await point; a handler that computes must call
-    // `check_cancelled`.
-    let reply = tokio::select! {
-        biased;
-        done = guarded(handling) => done?,
-        () = call.cx.cancel.cancelled() => Err(cancelled()),
-    }?;
+    let (reply, is_shared) = match until_cancelled(call, handling).await {
+        Err(error) if error.kind == ErrorKind::NotFound && !entry.spec.category.mutates() => {
+            (shared(call, error).await?, true)
+        }
+        handled => (handled?, false),
+    };
     verify(entry, &reply)?;
     let (fingerprint, bytes) = Fingerprint::of_json(&reply.data)?;
-    if bytes > MAX_REPLY_BYTES && !entry.spec.category.mutates() {
+    let max_bytes = reply.notes.max_bytes.map_or(MAX_REPLY_BYTES, |own| own.max(MAX_REPLY_BYTES));
+    if bytes > max_bytes && !entry.spec.category.mutates() {
         return Err(ToolError::business(
             "REPLY_TOO_LARGE",
-            format!("the answer has {bytes} bytes, at most {MAX_REPLY_BYTES} fit into a reply"),
+            format!("the answer has {bytes} bytes, at most {max_bytes} fit into a reply"),
         )
         .hint("ask for less: a smaller page, a shorter period or fewer fields"));
     }
     let Reply { data, notes } = reply;
     let computed_at = call.kernel.services.clock.monotonic();
-    Ok(CachedReply { data, notes, fingerprint, bytes, computed_at })
+    let (in_hash, out_hash) = (call.fingerprint.hex(), fingerprint.hex());
+    let hints = Mutex::default();
+    Ok(CachedReply { data, notes, in_hash, out_hash, bytes, computed_at, hints, is_shared })
+}
+
+/// Cancellation drops a handler at an await point; a handler that computes must call
+/// `check_cancelled`.
+async fn until_cancelled<T>(
+    call: &Call,
+    handling: impl Future<Output = Result<T, ToolError>>,
+) -> Result<T, ToolError> {
+    tokio::select! {
+        biased;
+        done = guarded(handling) => done?,
+        () = call.cx.cancel.cancelled() => Err(cancelled()),
+    }
+}
+
+/// The reply from what others share with the caller; otherwise `unknown`, the error of the
+/// caller's own data.
+async fn shared(call: &Call, unknown: ToolError) -> Result<Reply<Json>, ToolError> {
+    let handler = Arc::clone(&call.entry().handler);
+    match handler.call_shared(call.arguments(), Arc::clone(&call.cx)) {
+        Some(handling) => until_cancelled(call, handling).await?.ok_or(unknown),
+        None => Err(unknown),
+    }
 }
 
 /// Builds the consent question.

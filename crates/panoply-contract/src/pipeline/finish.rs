@@ -1,15 +1,17 @@
 //! Completes a call: hints, audit, metrics, logging, and encoding in the pack's dialect.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::{Call, Outcome};
+use super::{CachedHints, Call, Outcome, validate};
 use crate::audit::{Audit, Fingerprint, Status};
 use crate::calculus;
 use crate::dialect::{CallFailure, CallSuccess, Envelope, Fault, Metadata};
 use crate::error::{ErrorKind, ToolError};
 use crate::evidence::{Evidence, Source, SourceClass};
-use crate::hints::{AgentHints, Level, SuggestedAction, Warning, WarningKind};
+use crate::hints::{AgentHints, Alternative, Level, SuggestedAction, Warning, WarningKind};
+use crate::json::Json;
 use crate::meters::CacheUse;
 use crate::observe::CallFinished;
 use crate::reply::{NextAction, Notes, Reply};
@@ -21,11 +23,12 @@ pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>
     let dialect = &pack.dialect;
     let answered = match outcome {
         Ok(outcome) => {
-            let hints = complete_hints(call, &outcome.reply.notes);
+            let hints = hints_of(call, &outcome);
             match &outcome.recorded {
                 Some(audit) => Ok((hints, audit.clone(), outcome)),
                 None => {
-                    let audit = audit_of(call, outcome.reply.fingerprint, Status::Ok);
+                    let (in_hash, out_hash) = (&outcome.reply.in_hash, &outcome.reply.out_hash);
+                    let audit = audit_of(call, in_hash.clone(), out_hash.clone(), Status::Ok);
                     let row = call.audit_entry(audit.clone(), None, false);
                     match call.kernel.services.audit.append(row).await {
                         Ok(()) => Ok((hints, audit, outcome)),
@@ -38,35 +41,35 @@ pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>
     };
     match answered {
         Ok((hints, audit, outcome)) => {
-            let elapsed = observe(call, &audit, outcome.cache, outcome.reply.bytes, None);
+            let elapsed = observe(call, &audit, Ok(&outcome));
             let metadata =
                 metadata_of(call, elapsed, outcome.cache == CacheUse::Hit, outcome.replayed);
             let (data, notes) = (&outcome.reply.data, &outcome.reply.notes);
             let spec = call.entry().spec;
-            dialect.success(&CallSuccess {
+            let envelope = dialect.success(&CallSuccess {
                 spec,
                 data,
                 notes,
-                hints: &hints,
-                pack: call.entry().pack,
+                hints: &hints.full,
                 metadata: &metadata,
                 audit: &audit,
-            })
+            });
+            envelope.with_brief_hints(hints.brief)
         }
         Err(error) => {
             let fingerprint = Fingerprint::of(&dialect.error_body(&error))
                 .map_or(call.fingerprint, |(hash, _)| hash);
-            let audit = audit_of(call, fingerprint, Status::Error);
+            let (in_hash, out_hash) = (call.fingerprint.hex(), fingerprint.hex());
+            let audit = audit_of(call, in_hash, out_hash, Status::Error);
             // The call has already failed; the audit log reports its own write errors.
             let row = call.audit_entry(audit.clone(), Some(&error), false);
             let _ = call.kernel.services.audit.append(row).await;
-            let elapsed = observe(call, &audit, CacheUse::None, 0, Some(&error));
+            let elapsed = observe(call, &audit, Err(&error));
             let metadata = metadata_of(call, elapsed, false, false);
-            let hints = hints_for_error(call, &error);
+            let hints = HintsJson::of(&hints_for_error(call, &error)).full;
             dialect.failure(&CallFailure {
                 error: &error,
                 hints: &hints,
-                pack: call.entry().pack,
                 metadata: &metadata,
                 audit: &audit,
             })
@@ -81,11 +84,11 @@ pub(super) fn internal_error(error: ToolError) -> Envelope {
     Envelope::Refusal { fault: Fault::Server, message: error.message, data }
 }
 
-fn audit_of(call: &Call, output: Fingerprint, status: Status) -> Audit {
+fn audit_of(call: &Call, in_hash: String, out_hash: String, status: Status) -> Audit {
     let elapsed = call.kernel.services.clock.monotonic().saturating_sub(call.started);
     Audit {
-        in_hash: call.fingerprint.hex(),
-        out_hash: output.hex(),
+        in_hash,
+        out_hash,
         latency_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         seed: call.fingerprint.seed(),
         status,
@@ -93,13 +96,9 @@ fn audit_of(call: &Call, output: Fingerprint, status: Status) -> Audit {
 }
 
 /// Counts and logs the call; returns its duration.
-fn observe(
-    call: &Call,
-    audit: &Audit,
-    cache: CacheUse,
-    output_bytes: usize,
-    error: Option<&ToolError>,
-) -> Duration {
+fn observe(call: &Call, audit: &Audit, outcome: Result<&Outcome, &ToolError>) -> Duration {
+    let error = outcome.err();
+    let cache = outcome.map_or(CacheUse::None, |outcome| outcome.cache);
     let elapsed = call.kernel.services.clock.monotonic().saturating_sub(call.started);
     let class = error.map(|error| error.kind.class());
     let rate_limited = error.is_some_and(|error| error.kind == ErrorKind::RateLimited);
@@ -110,73 +109,188 @@ fn observe(
         cx: &call.cx,
         elapsed,
         audit,
-        output_bytes,
+        output_bytes: outcome.map_or(0, |outcome| outcome.reply.bytes),
         cached: cache == CacheUse::Hit,
+        text: outcome.map_or("", |outcome| &outcome.reply.notes.text),
         error,
     };
     call.kernel.services.observers.iter().for_each(|observer| observer.finished(&finished));
     elapsed
 }
 
-fn metadata_of(call: &Call, elapsed: Duration, cached: bool, replayed: bool) -> Metadata {
+fn metadata_of(call: &Call, elapsed: Duration, cached: bool, replayed: bool) -> Metadata<'_> {
     Metadata {
-        tool_version: call.entry().spec.version.to_owned(),
-        timestamp: call.now_text.clone(),
+        tool_version: call.entry().spec.version.into(),
+        timestamp: Cow::Borrowed(&call.now_text),
         execution_time: (elapsed.as_secs_f64() * 1e6).round() / 1e3,
-        service_version: call.kernel.settings.service_version.to_owned(),
-        trace_id: call.cx.trace_id.to_string(),
-        correlation_id: call.cx.correlation_id.to_string(),
+        service_version: call.kernel.settings.service_version.into(),
+        trace_id: Cow::Borrowed(&call.trace_text),
+        correlation_id: if call.cx.correlation_id == call.cx.trace_id {
+            Cow::Borrowed(call.trace_text.as_str())
+        } else {
+            call.cx.correlation_id.to_string().into()
+        },
         cached,
         dry_run: call.cx.dry_run && call.entry().spec.category.mutates(),
         replayed,
     }
 }
 
+/// The hints of a successful reply. A reply in the cache keeps them for a second: nothing in them
+/// changes faster, and they cost half a cache hit.
+fn hints_of(call: &Call, outcome: &Outcome) -> HintsJson {
+    let notes = &outcome.reply.notes;
+    if outcome.cache == CacheUse::None {
+        return HintsJson::of(&complete_hints(call, notes));
+    }
+    let mut cached = outcome.reply.hints.lock().unwrap_or_else(PoisonError::into_inner);
+    let second = call.now.as_second();
+    let (scope, grants) = (&call.scope, &call.cx.caller.grants);
+    let valid = |hints: &&CachedHints| {
+        let same_caller = || hints.scope == *scope && hints.grants == *grants;
+        // Only suggestions depend on the caller.
+        hints.second == second && (notes.next.is_empty() || same_caller())
+    };
+    if let Some(hints) = cached.as_ref().filter(valid) {
+        return hints.json.clone();
+    }
+    let json = HintsJson::of(&complete_hints(call, notes));
+    let (scope, grants) = (scope.clone(), grants.clone());
+    *cached = Some(CachedHints { second, scope, grants, json: json.clone() });
+    json
+}
+
+/// Serialised hints.
+#[derive(Clone)]
+pub(super) struct HintsJson {
+    full: Json,
+    /// The next step and the main caution, if any.
+    brief: Option<Json>,
+}
+
+impl HintsJson {
+    fn of(hints: &AgentHints) -> Self {
+        Self {
+            // Hints contain no map whose keys are not strings, so serialisation does not fail.
+            full: Json::of(hints).unwrap_or_else(|_| Json::null()),
+            brief: hints.brief().and_then(|brief| Json::of(&brief).ok()),
+        }
+    }
+}
+
 fn complete_hints(call: &Call, notes: &Notes) -> AgentHints {
-    let assessment = calculus::assess(&notes.evidence, call.now);
+    let assessment = calculus::assess(&notes.evidence);
+    let stale = calculus::staleness(&notes.evidence, call.now);
+    let (changes, reads): (Vec<&NextAction>, Vec<&NextAction>) =
+        notes.next.iter().partition(|action| mutates(call, action));
     let suggested: Vec<SuggestedAction> =
-        notes.next.iter().filter_map(|action| suggestion(call, action)).collect();
-    let first_takes = notes.next.iter().find_map(|action| typical_time(call, action.tool));
+        reads.iter().filter_map(|action| suggestion(call, action)).collect();
+    let offers = changes.iter().filter_map(|action| suggestion(call, action));
+    let offers = offers.map(|action| offer(&action, assessment.confidence));
+    let alternatives = notes.alternatives.iter().cloned().chain(offers).collect();
+    let first_takes = reads.iter().find_map(|action| typical_time(call, action.tool));
     let first_takes = first_takes.filter(|_| !suggested.is_empty());
     let mut context_needed = notes.context_needed.clone();
     context_needed.extend(assessment.missing);
     let mut warnings = notes.warnings.clone();
+    warnings.extend(stale.as_ref().and_then(|stale| staleness_warning(stale, notes)));
     warnings.extend(deprecation_warning(call));
+    let mut risk_factors = notes.risks.clone();
+    risk_factors.extend(stale.map(|stale| stale.risk));
+    let reasoning = reasoning(&suggested, &assessment.reasoning);
     AgentHints {
         suggested_next_actions: suggested,
         related_resources: notes.related.clone(),
         confidence: assessment.confidence,
         source_quality: calculus::source_quality(&notes.evidence, call.now),
-        validity_period: calculus::validity(notes.evidence.next_change, call.now),
+        validity_period: calculus::validity(&notes.evidence, call.now),
         context_needed,
         assumptions: notes.assumptions.clone(),
-        risk_factors: notes.risks.clone(),
+        risk_factors,
         dependencies: notes.dependencies.clone(),
         estimated_impact: calculus::impact(notes.evidence.benefit.as_ref(), first_takes),
         preference_alignment: notes.preferences.clone(),
-        reasoning: assessment.reasoning,
+        reasoning,
         warnings,
-        alternatives: notes.alternatives.clone(),
+        alternatives,
         constraints: notes.constraints.clone(),
         metadata: None,
     }
 }
 
-/// Hints for a failed call, including a valid example call.
+/// Why the first suggestions were made, then how sure the reply is and why.
+fn reasoning(suggested: &[SuggestedAction], confidence: &str) -> String {
+    const MAX_CHARS: usize = 300;
+    let room = MAX_CHARS.saturating_sub(confidence.chars().count() + 1);
+    let mut text = String::new();
+    for action in suggested {
+        let why = action.description.as_deref().unwrap_or_default().trim_end_matches('.');
+        let sentence = format!("Suggests `{}`: {why}. ", action.action);
+        if text.chars().count() + sentence.chars().count() > room {
+            break;
+        }
+        text.push_str(&sentence);
+    }
+    text.push_str(confidence);
+    if text.chars().count() > MAX_CHARS {
+        text = text.chars().take(MAX_CHARS - 1).chain(['…']).collect();
+    }
+    text
+}
+
+/// Warns about old data, unless the pack has a warning of its own about their age.
+fn staleness_warning(stale: &calculus::Staleness, notes: &Notes) -> Option<Warning> {
+    let is_about_age = |warning: &Warning| {
+        [&stale.date, "days old"].iter().any(|text| warning.message.contains(*text))
+    };
+    (!notes.warnings.iter().any(is_about_age)).then(|| Warning {
+        kind: WarningKind::Validation,
+        severity: stale.risk.severity,
+        message: format!("the data are of {}, {} days old", stale.date, stale.days),
+        related_ids: Vec::new(),
+        suggested_fix: None,
+        auto_fixable: None,
+    })
+}
+
+/// Hints for a failed call. The only suggestion is the caller's own call with its unknown arguments
+/// removed, and only if it reads: sample data or a mutation would be unsafe to follow blindly.
 fn hints_for_error(call: &Call, error: &ToolError) -> AgentHints {
     let evidence = Evidence::from(Source::new(SourceClass::Exact, "the error itself"));
     let mut notes = Reply::new((), error.message.clone(), evidence).notes;
-    let example = error.details.get("example").filter(|_| error.kind == ErrorKind::Validation);
-    if let Some(example) = example {
-        let why = "a call of this tool that works";
-        notes.next.push(
-            NextAction::new(call.entry().spec.name, example.clone(), why).priority(Level::High),
-        );
+    if error.kind == ErrorKind::Validation
+        && !call.entry().spec.category.mutates()
+        && let Some(repaired) = validate::without_unknown(call)
+    {
+        let why = "the same call without the unknown arguments";
+        notes
+            .next
+            .push(NextAction::new(call.entry().spec.name, repaired, why).priority(Level::High));
     }
     if let (ErrorKind::Removed, Some(deprecation)) = (error.kind, &call.entry().spec.deprecated) {
         notes.constraints.push(format!("`{}` replaces this tool", deprecation.replacement));
     }
     complete_hints(call, &notes)
+}
+
+fn mutates(call: &Call, action: &NextAction) -> bool {
+    let entry = call.kernel.resolve(action.tool, &call.scope);
+    entry.is_some_and(|entry| entry.spec.category.mutates())
+}
+
+/// A change that a person may ask for. Agents may follow suggestions blindly, so none of those
+/// changes data.
+fn offer(action: &SuggestedAction, confidence: f64) -> Alternative {
+    let arguments = serde_json::Value::Object(action.data.clone());
+    let why = action.description.as_deref().unwrap_or_default();
+    Alternative {
+        approach: format!("`{}` {arguments}: {why}", action.action),
+        confidence,
+        reasoning: "It changes data: ask the user first.".to_owned(),
+        pros: Vec::new(),
+        cons: Vec::new(),
+        estimated_impact: None,
+    }
 }
 
 /// Converts a suggestion; `None` when the caller may not call the tool.

@@ -1,9 +1,10 @@
 //! Checks before validation: input size, removed tools, permissions, rate limits.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use governor::clock::{Clock as GovernorClock, Reference};
@@ -14,7 +15,6 @@ use super::Call;
 use crate::clock::Clock;
 use crate::error::{ErrorKind, ToolError};
 use crate::kernel::{forbidden, read_only};
-use crate::registry::{Registry, ToolIndex};
 use crate::spec::RateLimit;
 
 /// Number of checks between evictions of idle callers.
@@ -59,6 +59,9 @@ pub(super) fn authorise(call: &Call) -> Result<Authority, ToolError> {
     if call.kernel.settings.read_only && spec.category.mutates() {
         return Err(read_only(spec.name));
     }
+    if let Some(pack) = call.kernel.registry.pack_of(call.entry()) {
+        pack.serves(caller)?;
+    }
     if caller.grants.allow_all(spec.permissions) {
         return Ok(Authority::Granted);
     }
@@ -74,8 +77,10 @@ pub(super) fn authorise(call: &Call) -> Result<Authority, ToolError> {
 }
 
 pub(super) fn rate_limit(call: &Call) -> Result<(), ToolError> {
-    call.kernel.throttle.check(call.tool, &call.cx.caller.partition).map_err(|wait| {
-        let name = call.entry().spec.name;
+    let spec = call.entry().spec;
+    let Some(limit) = spec.rate_limit else { return Ok(()) };
+    let (limiter, name) = (&call.kernel.services.limiter, spec.name);
+    limiter.check(name, limit, call.cx.caller.limit_key()).map_err(|wait| {
         ToolError::new(
             ErrorKind::RateLimited,
             "RATE_LIMITED",
@@ -86,57 +91,67 @@ pub(super) fn rate_limit(call: &Call) -> Result<(), ToolError> {
     })
 }
 
-/// Rate limits per caller and tool: GCRA, a bucket of `max_calls` that refills evenly.
-pub struct Throttle {
-    limiters: Vec<Option<Limiter>>,
+/// Rate limits per person and tool. An implementation over a shared store limits all replicas
+/// together.
+pub trait Limiter: Send + Sync + 'static {
+    /// Admits a call of a tool by the person `key`, or returns the time to wait.
+    fn check(&self, tool: &'static str, limit: RateLimit, key: &str) -> Result<(), Duration>;
 }
 
-struct Limiter {
+/// Limits of this process. GCRA: a bucket of `max_calls` that refills evenly.
+pub struct LocalLimiter {
+    clock: MonotonicClock,
+    tools: RwLock<HashMap<&'static str, Option<Arc<Bucket>>>>,
+}
+
+struct Bucket {
     states: RateLimiter<
         String,
         DashMapStateStore<String>,
         MonotonicClock,
         governor::middleware::NoOpMiddleware<Duration>,
     >,
-    clock: MonotonicClock,
     checks: AtomicU32,
 }
 
-impl Throttle {
-    pub(crate) fn new(registry: &Registry, clock: &Arc<dyn Clock>) -> Self {
-        let limiters = registry
-            .get_all()
-            .iter()
-            .map(|entry| entry.spec.rate_limit.and_then(|limit| Limiter::new(limit, clock)));
-        Self { limiters: limiters.collect() }
+impl LocalLimiter {
+    /// Limits on this clock.
+    pub fn new(clock: &Arc<dyn Clock>) -> Self {
+        Self { clock: MonotonicClock(Arc::clone(clock)), tools: RwLock::default() }
     }
 
-    /// Admits a call or returns the time to wait.
-    fn check(&self, tool: ToolIndex, partition: &str) -> Result<(), Duration> {
-        match self.limiters.get(tool.0) {
-            Some(Some(limiter)) => limiter.check(partition),
-            _ => Ok(()),
-        }
+    fn bucket(&self, tool: &'static str, limit: RateLimit) -> Option<Arc<Bucket>> {
+        let known = self.tools.read().unwrap_or_else(PoisonError::into_inner).get(tool).cloned();
+        known.unwrap_or_else(|| {
+            let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+            let bucket = || Bucket::new(limit, &self.clock).map(Arc::new);
+            tools.entry(tool).or_insert_with(bucket).clone()
+        })
     }
 }
 
-impl Limiter {
-    fn new(limit: RateLimit, clock: &Arc<dyn Clock>) -> Option<Self> {
+impl Limiter for LocalLimiter {
+    fn check(&self, tool: &'static str, limit: RateLimit, key: &str) -> Result<(), Duration> {
+        self.bucket(tool, limit).map_or(Ok(()), |bucket| bucket.check(key, &self.clock))
+    }
+}
+
+impl Bucket {
+    fn new(limit: RateLimit, clock: &MonotonicClock) -> Option<Self> {
         let burst = NonZeroU32::new(limit.max_calls)?;
         let quota = Quota::with_period(limit.window / limit.max_calls)?.allow_burst(burst);
-        let clock = MonotonicClock(Arc::clone(clock));
         let states = RateLimiter::dashmap_with_clock(quota, clock.clone());
-        Some(Self { states, clock, checks: AtomicU32::new(0) })
+        Some(Self { states, checks: AtomicU32::new(0) })
     }
 
-    fn check(&self, partition: &str) -> Result<(), Duration> {
+    fn check(&self, key: &str, clock: &MonotonicClock) -> Result<(), Duration> {
         if self.checks.fetch_add(1, Ordering::Relaxed) % CHECKS_BETWEEN_SWEEPS
             == CHECKS_BETWEEN_SWEEPS - 1
         {
             self.states.retain_recent();
         }
-        let key = partition.to_owned();
-        self.states.check_key(&key).map_err(|not_until| not_until.wait_time_from(self.clock.now()))
+        let key = key.to_owned();
+        self.states.check_key(&key).map_err(|not_until| not_until.wait_time_from(clock.now()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Runs a mutation exactly once per idempotency key and guarantees its audit row.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::{CachedReply, Call, Outcome, execute};
@@ -36,10 +36,10 @@ pub(super) async fn once(call: &Call, claim: Option<Claim>) -> Result<Outcome, A
     let Some(mutation) = call.cx.mutation.clone() else {
         return Ok(Outcome::computed(execute::handle(call).await?, CacheUse::None));
     };
-    let log = call.kernel.mutation_log(call.entry());
-    let done = match replayed(call, log, claim.as_ref())? {
+    let log = mutation_log(call)?;
+    let done = match replayed(call, log.as_ref(), claim.as_ref())? {
         Some(outcome) => Ok(outcome),
-        None => run(call, log, &mutation, claim.as_ref()).await,
+        None => run(call, log.as_ref(), &mutation, claim.as_ref()).await,
     };
     drop(claim);
     done
@@ -53,7 +53,8 @@ async fn run(
 ) -> Result<Outcome, Arc<ToolError>> {
     let handled = execute::handle(call).await;
     // Also after a failure: the effect may have been committed before it.
-    call.kernel.advance_epochs(call.entry());
+    let entry = call.entry();
+    call.kernel.advance_epochs(entry.pack, entry.spec.data, &call.cx.caller.tenants);
     match handled {
         Ok(reply) => {
             let record = match committed(log, mutation, &reply) {
@@ -105,7 +106,11 @@ async fn audited(call: &Call, log: &dyn MutationLog, entry: AuditEntry) -> Resul
 
 /// Replays the stored reply for the key of this call.
 pub(super) fn replay(call: &Call, claim: Option<&Claim>) -> Result<Option<Outcome>, ToolError> {
-    replayed(call, call.kernel.mutation_log(call.entry()), claim)
+    replayed(call, mutation_log(call)?.as_ref(), claim)
+}
+
+fn mutation_log(call: &Call) -> Result<Arc<dyn MutationLog>, ToolError> {
+    call.kernel.mutation_log(call.entry().pack, &call.cx.caller.tenants)
 }
 
 /// The stored reply, if a call with the key has been committed.
@@ -116,7 +121,8 @@ fn replayed(
 ) -> Result<Option<Outcome>, ToolError> {
     let Some(key) = claim.map(Claim::key) else { return Ok(None) };
     let Some(found) = log.find(key, call.now)? else { return Ok(None) };
-    if found.entry.audit.in_hash != call.fingerprint.hex() {
+    let in_hash = call.fingerprint.hex();
+    if found.entry.audit.in_hash != in_hash {
         return Err(ToolError::conflict(
             "IDEMPOTENCY_CONFLICT",
             format!("the idempotency key `{}` was used with another input", key.key),
@@ -128,7 +134,10 @@ fn replayed(
         Evidence::from(Source::new(SourceClass::Exact, "the stored result of the first call"));
     let notes = Reply::new((), text, evidence).notes;
     let (fingerprint, bytes) = Fingerprint::of_json(&data)?;
-    let reply = CachedReply { data, notes, fingerprint, bytes, computed_at: call.started };
+    let (computed_at, hints) = (call.started, Mutex::default());
+    let out_hash = fingerprint.hex();
+    let reply =
+        CachedReply { data, notes, in_hash, out_hash, bytes, computed_at, hints, is_shared: false };
     Ok(Some(Outcome { replayed: true, ..Outcome::computed(reply, CacheUse::None) }))
 }
 

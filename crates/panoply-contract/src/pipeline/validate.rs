@@ -21,7 +21,51 @@ pub(super) fn validate(call: &Call) -> Result<Cow<'_, Value>, ToolError> {
     if call.entry().input.is_valid(&input)? {
         return Ok(with_whole_numbers(input));
     }
+    let unquoted = unquoted(call.entry(), &input)?;
+    if call.entry().input.is_valid(&unquoted)? {
+        return Ok(with_whole_numbers(Cow::Owned(unquoted)));
+    }
     Err(invalid(call.entry(), problems(call.entry(), &input)?))
+}
+
+/// The input without arguments that the schema does not have, if that makes it valid.
+pub(super) fn without_unknown(call: &Call) -> Option<Value> {
+    let known = call.entry().input_schema().get("properties")?.as_object()?;
+    let arguments = call.input.as_object()?;
+    let kept = arguments.iter().filter(|(name, _)| known.contains_key(*name));
+    let repaired: Map<String, Value> =
+        kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let changed = repaired.len() < arguments.len();
+    let repaired = Value::Object(repaired);
+    (changed && matches!(call.entry().input.is_valid(&repaired), Ok(true))).then_some(repaired)
+}
+
+/// The input with strings replaced by the number, Boolean, list or object that they are the exact
+/// JSON of (`"5"`, `"[1, 2]"`), where the schema does not accept the string.
+fn unquoted(entry: &ToolEntry, input: &Value) -> Result<Value, ToolError> {
+    let mut output = input.clone();
+    for error in entry.input.validator()?.iter_errors(input).take(MAX_PROBLEMS) {
+        let pointer = error.instance_path().as_str();
+        if let Some(value) = output.pointer_mut(pointer)
+            && let Some(parsed) = value.as_str().and_then(exact_json)
+        {
+            *value = parsed;
+        }
+    }
+    Ok(output)
+}
+
+fn exact_json(text: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    match &value {
+        Value::Array(_) | Value::Object(_) => Some(value),
+        // `1e3` and `0.10` may have been meant as text.
+        Value::Number(_) | Value::Bool(_) => {
+            let written = value.to_string();
+            (written == text).then_some(value)
+        }
+        Value::Null | Value::String(_) => None,
+    }
 }
 
 /// Error of deserialising validated input: the schema was too permissive.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use panoply_contract::context::{Caller, Lang, Provenance};
+use panoply_contract::context::{Caller, Lang};
 use panoply_contract::permission::{Grants, Profile};
 use panoply_contract::prelude::*;
+use panoply_contract::tenant::DataVersions;
 use panoply_contract::testing::{SAMPLE_SPEC, call_as_owner, call_with};
 use serde_json::json;
 
@@ -57,10 +58,10 @@ async fn the_cache_key_ignores_key_order_and_includes_language() {
 #[tokio::test]
 async fn cached_replies_are_private_per_caller_unless_shared() {
     let other = || Caller {
-        user_id: None,
+        principal: None,
         partition: "other".to_owned(),
         grants: Grants::of(Profile::Reader),
-        provenance: Provenance::default(),
+        ..Caller::local(Profile::Reader)
     };
     for (cache, runs) in [(CachePolicy::For(MINUTE), 2), (CachePolicy::Shared(MINUTE), 1)] {
         let (kernel, _) = kernel_with(ToolSpec { cache, ..CACHED }, echo);
@@ -73,6 +74,21 @@ async fn cached_replies_are_private_per_caller_unless_shared() {
         let reply =
             call_with(&kernel, "get-sample", json!({"text": "x"}), |cx| cx.caller = barred()).await;
         assert_eq!(error(&reply)["code"], "FORBIDDEN");
+    }
+}
+
+/// An admission over a shared store returns the versions of the data with the credential.
+#[tokio::test]
+async fn a_cached_reply_ends_with_the_data_version_of_the_admission() {
+    let (kernel, _) = kernel_with(CACHED, echo);
+    let pack = kernel.registry().get("get-sample").unwrap().pack;
+    for (version, runs) in [(1, 1), (1, 1), (2, 2), (2, 2)] {
+        let data_versions = DataVersions::new([(pack.to_owned(), version)].into());
+        let reply = call_with(&kernel, "get-sample", json!({"text": "x"}), |cx| {
+            cx.caller = Caller { data_versions, ..Caller::local_owner() };
+        })
+        .await;
+        assert_eq!(structured(&reply)["runs"], runs, "version {version}");
     }
 }
 

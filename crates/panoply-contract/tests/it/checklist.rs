@@ -15,7 +15,7 @@ async fn kernel_tools_pass_every_checklist_line_in_both_dialects() {
         let (kernel, _) = kernel_of(pack.with(Sample::new(spec(SAMPLE_SPEC), echo)));
         let matrix = compliance::check(&kernel).await;
         assert_eq!(matrix.violations, Vec::new());
-        assert_eq!((matrix.lines.len(), matrix.tools.len()), (29, 5));
+        assert_eq!((matrix.lines.len(), matrix.tools.len()), (29, 9));
     }
 }
 
@@ -135,19 +135,23 @@ fn the_registry_finds_tools_by_name_alias_category_and_tag() {
 fn listing_modes_core_all_and_lazy_list_their_tools() {
     const EXTRA: ToolSpec = ToolSpec { name: "get-extra", listing: Listing::Extra, ..SAMPLE_SPEC };
     let cases = [
-        (ListingMode::Core, vec!["search-tools", "describe-tool", "get-sample"]),
+        (ListingMode::Core, vec!["search-tools", "describe-tool", "call-tool", "get-sample"]),
         (
             ListingMode::All,
             vec![
                 "search-tools",
                 "describe-tool",
+                "call-tool",
                 "get-tool-metrics",
                 "get-audit-trail",
+                "share-item",
+                "withdraw-share",
+                "list-shares",
                 "get-sample",
                 "get-extra",
             ],
         ),
-        (ListingMode::Lazy, vec!["search-tools", "describe-tool"]),
+        (ListingMode::Lazy, vec!["search-tools", "describe-tool", "call-tool"]),
     ];
     for (offer, expected) in cases {
         let pack = published()

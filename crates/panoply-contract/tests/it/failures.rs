@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use panoply_contract::audit::{AuditFilter, MemoryAuditLog};
 use panoply_contract::kernel::{Kernel, KernelServices, Settings};
-use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::{CallFinished, CallStarted, Observer};
 use panoply_contract::prelude::*;
 use panoply_contract::testing::{FixedClock, SAMPLE_SPEC, call_with, noon};
@@ -144,11 +143,9 @@ async fn every_call_is_observed_counted_and_audited_at_start_and_end() {
     let observer = Arc::new(Counting::default());
     let audit = MemoryAuditLog::default();
     let services = KernelServices {
-        clock: FixedClock::at(noon()),
         audit: Arc::new(audit),
-        mutations: Arc::new(MemoryMutationLog::default()),
-        incarnation: uuid::Uuid::from_u128(1),
         observers: vec![observer.clone()],
+        ..KernelServices::in_memory(FixedClock::at(noon()))
     };
     let pack = published().with(Sample::new(spec(SAMPLE_SPEC), echo));
     let kernel = Kernel::new(vec![pack], services, Settings::default()).unwrap();

@@ -1,6 +1,6 @@
 //! Checks before a handler: size, removal, permission, rate limit, schema; and their order.
 
-use panoply_contract::context::{Caller, Provenance};
+use panoply_contract::context::Caller;
 use panoply_contract::kernel::{Scope, Settings};
 use panoply_contract::permission::{Grants, Profile};
 use panoply_contract::prelude::*;
@@ -12,10 +12,10 @@ use crate::tools::*;
 
 fn reader() -> Caller {
     Caller {
-        user_id: None,
+        principal: None,
         partition: "reader".to_owned(),
         grants: Grants::of(Profile::Reader),
-        provenance: Provenance::default(),
+        ..Caller::local(Profile::Reader)
     }
 }
 
@@ -174,5 +174,5 @@ async fn a_scope_of_one_pack_sees_that_pack_and_the_kernel() {
     let other = Scope::Pack("other".to_owned());
     let names: Vec<&str> =
         kernel.listed(&other, &Caller::local_owner()).iter().map(|entry| entry.spec.name).collect();
-    assert_eq!(names, ["search-tools", "describe-tool"]);
+    assert_eq!(names, ["search-tools", "describe-tool", "call-tool"]);
 }

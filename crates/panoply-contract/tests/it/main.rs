@@ -10,4 +10,5 @@ mod hints;
 mod kernel_tools;
 mod mutations;
 mod resources;
+mod tenants;
 mod tools;

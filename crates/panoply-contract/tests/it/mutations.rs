@@ -7,7 +7,6 @@ use futures::future::BoxFuture;
 use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
 use panoply_contract::compliance::error_code;
 use panoply_contract::kernel::{Kernel, KernelServices, Settings};
-use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::prelude::*;
 use panoply_contract::testing::{FixedClock, SAMPLE_SPEC, call_with, noon};
 use serde_json::{Value, json};
@@ -142,13 +141,8 @@ async fn a_mutation_is_refused_when_the_audit_log_cannot_be_written() {
     let log = Arc::new(BrokenLog::default());
     let tool = Sample::new(spec(MUTATION), echo);
     let runs = Arc::clone(&tool.runs);
-    let services = KernelServices {
-        clock: FixedClock::at(noon()),
-        audit: log.clone(),
-        mutations: Arc::new(MemoryMutationLog::default()),
-        incarnation: uuid::Uuid::from_u128(1),
-        observers: Vec::new(),
-    };
+    let services =
+        KernelServices { audit: log.clone(), ..KernelServices::in_memory(FixedClock::at(noon())) };
     let kernel = Kernel::new(vec![published().with(tool)], services, Settings::default()).unwrap();
     log.refuses_to_start.store(true, Ordering::SeqCst);
     assert_eq!(error(&call(&kernel, json!({"text": "x"})).await)["code"], "INTERNAL_ERROR");

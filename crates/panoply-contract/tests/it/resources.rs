@@ -12,6 +12,7 @@ use panoply_contract::resource::{
     Completer, Completion, CompletionSubject, CompletionTarget, Resource, ResourceBody,
     ResourceContent, ResourceProvider, ResourceTemplate,
 };
+use panoply_contract::tenant::Tenants;
 use serde_json::Map;
 
 use crate::tools::*;
@@ -68,6 +69,7 @@ impl Completer for Colours {
         _: CompletionTarget<'_>,
         argument: &str,
         typed: &str,
+        _: &Tenants,
     ) -> Option<Vec<String>> {
         let fits = |colour: &&&str| colour.starts_with(typed);
         (argument == "colour")
@@ -91,6 +93,10 @@ async fn resources_are_read_and_unknown_uris_are_refused() {
     let kernel = kernel();
     let found = read(&kernel, "note://one", Caller::local_owner()).await.unwrap();
     assert_eq!(found.body, ResourceBody::Text("one".to_owned()));
+    let schema = read(&kernel, "panoply://schemas/agent-hints", Caller::local_owner()).await;
+    let ResourceBody::Text(schema) = schema.unwrap().body else { panic!("not text") };
+    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    assert!(schema["properties"]["suggestedNextActions"].is_object(), "{schema}");
     let error = read(&kernel, "other://x", Caller::local_owner()).await.unwrap_err();
     assert_eq!(error.code, "RESOURCE_NOT_FOUND");
 }
@@ -133,7 +139,13 @@ async fn completions_come_from_the_first_matching_completer() {
 struct Stored(Arc<Mutex<()>>);
 
 impl Completer for Stored {
-    fn complete(&self, _: CompletionTarget<'_>, argument: &str, _: &str) -> Option<Vec<String>> {
+    fn complete(
+        &self,
+        _: CompletionTarget<'_>,
+        argument: &str,
+        _: &str,
+        _: &Tenants,
+    ) -> Option<Vec<String>> {
         assert_ne!(argument, "bad", "a secret path");
         let _store = self.0.lock().unwrap();
         Some(vec!["found".to_owned()])

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use panoply_contract::audit::{AuditFilter, AuditRow, Status};
+use panoply_contract::audit::{AuditFilter, AuditRow, AuditView, LOCAL_PARTITIONS, Status};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
@@ -24,6 +24,21 @@ pub(super) fn read(
     stored.into_iter().map(|row| row.into_row(file)).collect()
 }
 
+/// Condition of a view, as [`AuditView::includes`] decides it.
+fn visible(view: &AuditView) -> (&'static str, Vec<Value>) {
+    let text = |text: &str| Value::Text(text.to_owned());
+    match view {
+        AuditView::All => ("1", Vec::new()),
+        AuditView::Person(person) if person.is_local() => {
+            let sql = "(instr(partition, ?) = 1 OR instr(partition, ?) = 1 \
+                       OR instr(partition, ?) = 1 OR instr(partition, ?) = 1)";
+            (sql, LOCAL_PARTITIONS.map(text).to_vec())
+        }
+        AuditView::Person(person) => ("instr(partition, ?) = 1", vec![text(person.as_str())]),
+        AuditView::Partition(partition) => ("partition = ?", vec![text(partition)]),
+    }
+}
+
 /// Conditions are constant SQL; caller input is only bound as parameters.
 fn query(filter: &AuditFilter) -> (String, Vec<Value>) {
     let integer = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
@@ -32,15 +47,18 @@ fn query(filter: &AuditFilter) -> (String, Vec<Value>) {
     let conditions = [
         ("tool = ?", text(&filter.tool)),
         ("trace_id = ?", text(&filter.trace_id)),
-        ("partition = ?", text(&filter.partition)),
         ("status = ?", status),
         ("sequence < ?", filter.before.map(integer)),
     ];
     let mut sql = format!("SELECT {COLUMNS} FROM audit");
     let mut parameters = Vec::new();
+    sql += " WHERE ";
+    let (condition, values) = visible(&filter.view);
+    sql += condition;
+    parameters.extend(values);
     for (condition, value) in conditions {
         if let Some(value) = value {
-            sql += if parameters.is_empty() { " WHERE " } else { " AND " };
+            sql += " AND ";
             sql += condition;
             parameters.push(value);
         }

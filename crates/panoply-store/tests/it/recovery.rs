@@ -22,11 +22,9 @@ fn start(folder: &std::path::Path) -> (Arc<Kernel>, Arc<SqliteAuditLog>, Arc<dyn
     let info = PackInfo { name: "cards", title: "Cards", instructions: "Keeps cards." };
     let pack = Pack::new(info, Unified).with_mutation_log(Arc::clone(&records));
     let services = KernelServices {
-        clock: FixedClock::at(noon()),
         audit: Arc::clone(&audit) as Arc<dyn AuditLog>,
         mutations: Arc::new(KernelDb::open(&folder.join("kernel.db")).unwrap()),
-        incarnation: Uuid::from_u128(1),
-        observers: Vec::new(),
+        ..KernelServices::in_memory(FixedClock::at(noon()))
     };
     (Kernel::new(vec![pack], services, Settings::default()).unwrap(), audit, records)
 }

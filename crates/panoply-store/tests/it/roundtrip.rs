@@ -1,6 +1,7 @@
 //! Reading the log: round trip, filters and order.
 
-use panoply_contract::audit::{AuditFilter, AuditLog};
+use panoply_contract::audit::{AuditFilter, AuditLog, AuditView};
+use panoply_contract::tenant::{TenantId, TenantKind};
 use panoply_store::SqliteAuditLog;
 use panoply_store::audit_log::verify;
 
@@ -34,18 +35,24 @@ async fn each_filter_returns_only_matching_rows() {
     let log = SqliteAuditLog::open(&file).unwrap();
     let none = AuditFilter::default;
     let text = |text: &str| Some(text.to_owned());
+    let stranger = TenantId::new(TenantKind::Person, [1; 16]);
+    let every = || (1..=12).rev().collect::<Vec<u64>>();
+    let only = |partition: &str| AuditView::Partition(partition.to_owned());
     let cases = [
         (AuditFilter { tool: text("tool-1"), ..none() }, vec![11, 6, 1]),
         (AuditFilter { trace_id: text("trace-7"), ..none() }, vec![7]),
         (AuditFilter { trace_id: text("' OR 1=1 --"), ..none() }, vec![]),
-        (AuditFilter { partition: text("key:ก"), ..none() }, vec![11, 9, 7, 5, 3, 1]),
+        (AuditFilter { view: only("key:ก"), ..none() }, vec![11, 9, 7, 5, 3, 1]),
         (AuditFilter { errors_only: true, ..none() }, vec![12, 9, 6, 3]),
         (AuditFilter { before: Some(3), ..none() }, vec![2, 1]),
         (AuditFilter { before: Some(u64::MAX), errors_only: true, ..none() }, vec![12, 9, 6, 3]),
         (
-            AuditFilter { errors_only: true, partition: text("local"), before: Some(12), ..none() },
+            AuditFilter { errors_only: true, view: only("local"), before: Some(12), ..none() },
             vec![6],
         ),
+        (AuditFilter { view: AuditView::Person(TenantId::local()), ..none() }, every()),
+        (AuditFilter { view: AuditView::All, ..none() }, every()),
+        (AuditFilter { view: AuditView::Person(stranger), ..none() }, vec![]),
     ];
     for (filter, expected) in cases {
         assert_eq!(sequences(&log, filter.clone()).await, expected, "{filter:?}");
