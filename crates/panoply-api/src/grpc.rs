@@ -1,6 +1,7 @@
 //! gRPC: the services of `proto/ttm/core/v1/ttm.proto`, with reflection and health.
 
 mod jobs;
+pub mod status;
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use panoply_contract::kernel::Kernel;
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value as ProtoValue};
 use serde_json::{Map, Value, json};
-use tonic::{Code, Request, Response, Status};
+use tonic::{Request, Response, Status};
 
 use self::proto::answer_reply::{Citation, Danger, Emergency, Scores};
 use self::proto::find_contraindications_reply::Result as Found;
@@ -24,7 +25,8 @@ use self::proto::{
     Formulation, GetRequest, Herb, HybridSearchReply, HybridSearchRequest, Indication, Named,
     Names, Node, Paper, QueryPathsReply, QueryPathsRequest,
 };
-use crate::calls::{CallFailure, DocumentReply, RequestContext, insert};
+use self::status::grpc_status;
+use crate::calls::{DocumentReply, RequestContext, insert};
 
 /// Generated from the `.proto` file.
 #[expect(clippy::allow_attributes, clippy::allow_attributes_without_reason, reason = "generated")]
@@ -70,20 +72,23 @@ pub(crate) fn health() -> Router {
     Router::new().route_service("/grpc.health.v1.Health/{*method}", health)
 }
 
-/// The reflection service, whose requests are streams.
+/// The reflection service in both versions that clients ask for; its requests are streams.
 pub(crate) fn reflection() -> Router {
-    let router = Router::new();
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1();
-    match reflection {
-        Ok(reflection) => {
-            router.route_service("/grpc.reflection.v1.ServerReflection/{*method}", reflection)
-        }
-        // The descriptor set comes from our own build; the services work without reflection.
-        Err(_) => router,
+    let builder = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    // The descriptor set comes from our own build; the services work without reflection.
+    let mut router = Router::new();
+    if let Ok(reflection) = builder().build_v1() {
+        router = router.route_service("/grpc.reflection.v1.ServerReflection/{*method}", reflection);
     }
+    if let Ok(reflection) = builder().build_v1alpha() {
+        router =
+            router.route_service("/grpc.reflection.v1alpha.ServerReflection/{*method}", reflection);
+    }
+    router
 }
 
 #[derive(Clone)]
@@ -318,23 +323,6 @@ impl RagService for TtmReadService {
             document: object(document),
         }))
     }
-}
-
-/// Attaches the contract's error as JSON in `grpc-status-details-bin`.
-fn grpc_status(failure: CallFailure) -> Status {
-    let code = match failure.code.as_str() {
-        "INVALID_ARG" | "INPUT_TOO_LARGE" => Code::InvalidArgument,
-        "NOT_FOUND" | "RESOURCE_NOT_FOUND" => Code::NotFound,
-        "UNKNOWN_TOOL" | "TOOL_REMOVED" => Code::Unimplemented,
-        "FORBIDDEN" | "READ_ONLY" => Code::PermissionDenied,
-        "RATE_LIMITED" => Code::ResourceExhausted,
-        "TIMEOUT" => Code::DeadlineExceeded,
-        "CANCELLED" => Code::Cancelled,
-        "INTERNAL_ERROR" => Code::Internal,
-        _ => Code::FailedPrecondition,
-    };
-    let message = format!("{}: {}", failure.code, failure.message);
-    Status::with_details(code, message, failure.body.to_string().into_bytes().into())
 }
 
 fn text(document: &Value, name: &str) -> String {

@@ -16,11 +16,11 @@ use http::StatusCode;
 use http_body_util::BodyExt as _;
 use panoply_api::grpc::proto;
 use panoply_api::{Options, graphql, grpc};
-use panoply_contract::context::{CallContext, Caller, Provenance};
+use panoply_contract::context::{CallContext, Caller};
 use panoply_contract::dialect::{AUDIT_KEY, Envelope};
 use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope, Settings};
-use panoply_contract::permission::Grants;
+use panoply_contract::permission::{Grants, Profile};
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
 use panoply_ttm::eval::MemoryReportStore;
 use panoply_ttm::papers::NoPapers;
@@ -124,13 +124,14 @@ async fn query_kg_matches_mcp_over_graphql_and_grpc() {
     let reply = ask(
         &routes,
         r#"{ queryKg(start: {type: "herb", id: "H:turmeric"}, pattern: "herb->constituent->indication", filters: {limit: 7}, maxDepth: 3)
-             { paths { id type label edge } scores audit { inHash outHash seedHex status } } }"#,
+             { paths { id type label edge } scores audit { inHash outHash seed seedHex status } } }"#,
     )
     .await;
     let reply = &reply["data"]["queryKg"];
     assert_eq!(reply["audit"]["inHash"], audit["in_hash"]);
     assert_eq!(reply["audit"]["outHash"], audit["out_hash"]);
     assert_eq!(reply["audit"]["seedHex"], audit["seed_hex"]);
+    assert_eq!(reply["audit"]["seed"], audit["seed"].as_u64().unwrap().to_string());
     assert_eq!(reply["paths"][0][0]["id"], "H:turmeric");
     assert_eq!(reply["paths"].as_array().unwrap().len(), 7);
     let limit = prost_types::Value { kind: Some(prost_types::value::Kind::NumberValue(7.0)) };
@@ -176,6 +177,48 @@ async fn find_contraindications_matches_mcp_over_graphql_and_grpc() {
     assert_eq!(ours.results.len(), reply["results"].as_array().unwrap().len());
 }
 
+/// Every option of a patient: the same call over MCP, GraphQL and gRPC.
+#[tokio::test]
+async fn patient_of_find_contraindications_matches_mcp_over_graphql_and_grpc() {
+    let kernel = kernel();
+    let routes = routes(&kernel, Caller::local_owner());
+    let input = json!({
+        "herb_ids": ["H:andrographis", "H:cannabis"], "drugs": ["เมตฟอร์มิน", "warfarin"],
+        "conditions": ["dialysis"], "age": 14.0, "pregnancy": true, "limit": 5, "offset": 1,
+        "min_strength": "moderate", "lang": "en",
+    });
+    let audit = audit_of(&kernel, "find_contraindications", input).await;
+    let query = r#"{ findContraindications(herbIds: ["H:andrographis", "H:cannabis"], drugs: ["เมตฟอร์มิน", "warfarin"],
+        options: {conditions: ["dialysis"], age: 14, pregnancy: true, limit: 5, offset: 1, minStrength: "moderate", lang: "en"})
+        { results { entityId contraindication level asked } audit { inHash outHash } } }"#;
+    let reply = ask(&routes, query).await;
+    let listed = &reply["data"]["findContraindications"];
+    assert_eq!(listed["audit"]["inHash"], audit["in_hash"], "{reply}");
+    assert_eq!(listed["audit"]["outHash"], audit["out_hash"]);
+    let asked = proto::FindContraindicationsRequest {
+        drugs: vec!["เมตฟอร์มิน".to_owned(), "warfarin".to_owned()],
+        conditions: vec!["dialysis".to_owned()],
+        age: Some(14.0),
+        pregnancy: Some(true),
+        limit: Some(5),
+        offset: Some(1),
+        min_strength: Some("moderate".to_owned()),
+        lang: Some("en".to_owned()),
+        ..herbs(&["H:andrographis", "H:cannabis"])
+    };
+    let ours: proto::FindContraindicationsReply = call(&routes, FIND, &asked).await.unwrap();
+    let hashes = ours.audit.unwrap();
+    assert_eq!(audit["in_hash"], hashes.in_hash);
+    assert_eq!(audit["out_hash"], hashes.out_hash);
+    let results = listed["results"].as_array().unwrap();
+    assert_eq!(results.len(), 5);
+    for (one, other) in results.iter().zip(&ours.results) {
+        assert_eq!(one["contraindication"], other.contraindication);
+        assert_eq!((&one["level"], &one["asked"]), (&json!(other.level), &json!(other.asked)));
+        assert!(other.asked, "the patient's records come first: {other:?}");
+    }
+}
+
 #[tokio::test]
 async fn rag_answer_matches_mcp_over_graphql_and_grpc() {
     let kernel = kernel();
@@ -183,12 +226,13 @@ async fn rag_answer_matches_mcp_over_graphql_and_grpc() {
     for (question, given) in [
         ("Can I take turmeric with warfarin?", true),
         ("How many capsules of turmeric a day?", false),
+        ("Crushing chest pain, would ginger help?", false),
     ] {
         let input = json!({"question": question, "lang": "en", "retrieval": {"top_k": 3}});
         let audit = audit_of(&kernel, "rag_answer", input).await;
         let query = format!(
             r#"{{ ragAnswer(question: "{question}", lang: "en", topK: 3)
-                 {{ answer citations {{ id uri title span }} scores {{ retrieval answerConf }} withheld {{ reasons }} audit {{ inHash outHash }} }} }}"#
+                 {{ answer citations {{ id uri title span }} scores {{ retrieval answerConf }} withheld {{ reasons }} dangers {{ id span level asked }} emergency {{ call }} audit {{ inHash outHash }} }} }}"#
         );
         let reply = ask(&routes, &query).await;
         let answered = &reply["data"]["ragAnswer"];
@@ -209,6 +253,20 @@ async fn rag_answer_matches_mcp_over_graphql_and_grpc() {
         assert_eq!(reply.withheld_reasons.is_empty(), given);
         assert_eq!(answered["answer"], reply.answer);
         assert!(reply.citations.iter().all(|citation| !citation.span.is_empty()));
+        let dangers = answered["dangers"].as_array().unwrap();
+        assert!(
+            !dangers.is_empty(),
+            "{question}: warnings are returned with and without an answer"
+        );
+        assert_eq!(dangers.len(), reply.dangers.len());
+        for (one, other) in dangers.iter().zip(&reply.dangers) {
+            assert_eq!(one["span"], other.span);
+            assert_eq!(one["level"], other.level);
+            assert_eq!(one["asked"], other.asked);
+        }
+        let is_emergency = question.contains("chest pain");
+        assert_eq!(!answered["emergency"].is_null(), is_emergency, "{question}");
+        assert_eq!(reply.emergency.is_some(), is_emergency, "{question}");
     }
     let empty = proto::AnswerRequest::default();
     let refused =
@@ -280,10 +338,10 @@ async fn errors_carry_contract_codes() {
 async fn caller_without_permission_is_refused() {
     let kernel = kernel();
     let stranger = Caller {
-        user_id: None,
+        principal: None,
         partition: "stranger".to_owned(),
         grants: Grants::from_patterns(["cards:read"]),
-        provenance: Provenance::default(),
+        ..Caller::local(Profile::Reader)
     };
     let routes = routes(&kernel, stranger);
     let reply = ask(&routes, r#"{ findContraindications(herbIds: ["H:ginger"]) { json } }"#).await;

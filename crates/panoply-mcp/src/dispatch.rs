@@ -6,7 +6,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use panoply_contract::dialect::{Envelope, Fault};
+use panoply_contract::dialect::{ERROR_KEY, Envelope, Fault};
 use panoply_contract::json::Json;
 use panoply_contract::meta::Meta;
 use panoply_contract::pipeline::{self, Request};
@@ -21,8 +21,10 @@ use serde_json::{Value, json};
 
 use crate::context::{self, RequestInfo};
 use crate::logging;
+use crate::presentation::ClientPresentation;
 use crate::progress::Progress;
 use crate::server::Inner;
+use crate::tools::BRIEF_HINTS;
 
 /// Outcome of a call.
 pub(crate) enum Dispatched {
@@ -53,8 +55,11 @@ pub(crate) async fn dispatch(
     let progress = notify.and_then(Progress::requested);
     cx.progress = progress.as_ref().map(Progress::sink);
     let trace_id = cx.trace_id;
+    let version = cx.metadata.get("protocolVersion").and_then(Value::as_str);
+    let presentation = server.presentation.of_client(&cx.agent_id, version);
     let input = Value::Object(arguments.unwrap_or_default());
-    let request = Request { tool, input, scope: &server.scope };
+    let request = Request { tool, input, scope: &server.scope }.target(&server.kernel);
+    let tool = request.tool;
     // Boxed, like the rare branches: this future is moved several times before it runs, and has
     // the size of its largest branch.
     let call = Box::pin(pipeline::call(&server.kernel, request, cx));
@@ -73,13 +78,24 @@ pub(crate) async fn dispatch(
         return Ok(Dispatched::InputRequired(required));
     }
     let widget = server.kernel.resolve(tool, &server.scope).and_then(|entry| entry.spec.widget);
-    result(envelope, widget).map(Dispatched::Complete)
+    result(envelope, widget, presentation).map(Dispatched::Complete)
 }
 
-fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Completed, ErrorData> {
+fn result(
+    envelope: Envelope,
+    widget: Option<Widget>,
+    presentation: ClientPresentation,
+) -> Result<Completed, ErrorData> {
     match envelope {
-        Envelope::Result { text, attachments, structured, mut meta, is_error } => {
+        Envelope::Result { text, attachments, structured, mut meta, is_error, brief_hints } => {
+            let structured = match (structured, brief_hints) {
+                (Some(data), Some(hints)) => Some(data.with_member(BRIEF_HINTS, hints.text())),
+                (structured, _) => structured,
+            };
             let mut content = vec![ContentBlock::text(text)];
+            if let Some(structured) = structured.as_ref().filter(|_| presentation.complete_text) {
+                content.push(ContentBlock::text(structured.text()));
+            }
             content.extend(attachments.into_iter().map(content_block));
             let result = if is_error {
                 CallToolResult::error(content)
@@ -88,6 +104,16 @@ fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Completed, Error
                 CallToolResult::success(content)
             };
             Ok(Completed { result, structured, meta })
+        }
+        // An unknown tool stays a protocol error in every version.
+        Envelope::Refusal { fault: Fault::Input, message, data }
+            if presentation.errors_as_results
+                && data.get("code").is_none_or(|code| code != "UNKNOWN_TOOL") =>
+        {
+            let mut meta = Meta::default();
+            meta.insert(ERROR_KEY, &json!({"error": data}));
+            let result = CallToolResult::error(vec![ContentBlock::text(message)]);
+            Ok(Completed { result, structured: None, meta })
         }
         Envelope::Refusal { fault: Fault::Input, message, data } => {
             Err(ErrorData::invalid_params(message, Some(data)))

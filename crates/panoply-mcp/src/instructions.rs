@@ -5,9 +5,8 @@ use panoply_contract::kernel::{Kernel, Scope};
 /// Clients truncate instructions at this length.
 const MAX_BYTES: usize = 2048;
 
-const INTRODUCTION: &str = "Expert tools under one contract. Each reply has structured content for you and a short \
-text for the user. Figures say as of when they are; a missing figure is null. An error has a code and a hint: follow \
-the hint, then call again.";
+const INTRODUCTION: &str = "Expert tools under one contract. Figures say as of when they are; a missing figure is \
+null. An error has a code and a hint: follow the hint, then call again.";
 
 /// Builds the instructions: introduction and the instructions of each pack, as far as they fit.
 pub(crate) fn of(kernel: &Kernel, scope: &Scope) -> String {

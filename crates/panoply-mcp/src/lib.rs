@@ -15,6 +15,7 @@ pub mod lifecycle;
 mod logging;
 pub mod observe;
 mod pagination;
+pub mod presentation;
 mod progress;
 mod prompts;
 mod resources;

@@ -14,6 +14,7 @@ use http::request::Parts;
 use panoply_contract::consent::Elicitor;
 use panoply_contract::context::Caller;
 use panoply_contract::kernel::{Kernel, Scope};
+use panoply_contract::kernel_tools::CALL_TOOL;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
@@ -32,6 +33,7 @@ use crate::dispatch::{Dispatched, dispatch};
 use crate::elicit::signed_state::StateSigner;
 use crate::elicit::{self, session_id};
 use crate::instructions;
+use crate::presentation::Presentation;
 use crate::tools::Descriptors;
 use crate::transport::http::{HttpError, HttpOptions, HttpServer};
 use crate::transport::stdio;
@@ -47,6 +49,7 @@ pub struct McpServer {
     descriptors: Arc<Descriptors>,
     local: Caller,
     signer: Arc<StateSigner>,
+    presentation: Presentation,
 }
 
 impl McpServer {
@@ -59,7 +62,15 @@ impl McpServer {
             descriptors,
             local: Caller::local_owner(),
             signer: Arc::new(StateSigner::random()),
+            presentation: Presentation::default(),
         }
+    }
+
+    /// Sets how results are presented to clients.
+    #[must_use]
+    pub const fn with_presentation(mut self, presentation: Presentation) -> Self {
+        self.presentation = presentation;
+        self
     }
 
     /// Sets the caller of stdio sessions; the local owner by default.
@@ -115,7 +126,17 @@ impl McpServer {
         let info = server_info(&self.kernel, &scope, self.name);
         let (kernel, descriptors) = (Arc::clone(&self.kernel), Arc::clone(&self.descriptors));
         let (local, signer) = (self.local.clone(), Arc::clone(&self.signer));
-        Handler(Arc::new(Inner { kernel, scope, surface, descriptors, info, local, signer }))
+        let presentation = self.presentation;
+        Handler(Arc::new(Inner {
+            kernel,
+            scope,
+            surface,
+            descriptors,
+            info,
+            local,
+            signer,
+            presentation,
+        }))
     }
 }
 
@@ -132,6 +153,7 @@ pub(crate) struct Inner {
     pub(crate) local: Caller,
     /// Signs the state of multi-round-trip elicitation.
     pub(crate) signer: Arc<StateSigner>,
+    pub(crate) presentation: Presentation,
     info: ServerConfig,
 }
 
@@ -139,8 +161,13 @@ impl Inner {
     /// Whether a call of this tool by this caller requires user consent.
     pub(crate) fn needs_consent(&self, tool: &str, parts: Option<&Parts>) -> bool {
         let Some(entry) = self.kernel.resolve(tool, &self.scope) else { return false };
-        context::caller(self, parts)
-            .is_ok_and(|caller| self.kernel.takes_consent(entry, &caller.grants))
+        let Ok(caller) = context::caller(self, parts) else { return false };
+        let takes_consent = |entry| self.kernel.takes_consent(entry, &caller.grants);
+        if entry.spec.name == CALL_TOOL {
+            // Its target may.
+            return self.kernel.registry().get_all().iter().any(takes_consent);
+        }
+        takes_consent(entry)
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use panoply_contract::context::Caller;
 use panoply_contract::kernel::Kernel;
+use panoply_contract::kernel_tools::CALL_TOOL;
+use panoply_contract::listed_schema;
 use panoply_contract::registry::{Registry, ToolEntry};
 use rmcp::model::{
     CacheScope, ErrorData, JsonObject, ListToolsResult, MetaObject, PaginatedRequestParams, Tool,
@@ -14,6 +16,10 @@ use serde_json::{Value, json};
 
 use crate::pagination::{ListPage, page};
 use crate::server::Inner;
+
+/// Member of structured content with the next step and the main caution, in packs whose replies
+/// have the complete hints in `_meta`, which hosts do not show to their model.
+pub(crate) const BRIEF_HINTS: &str = "hints";
 
 /// Time for which clients may cache the list. It never changes while the server runs.
 pub(crate) const LIST_TTL_MS: u64 = 5 * 60 * 1000;
@@ -58,18 +64,31 @@ pub(crate) fn list(
 
 fn descriptor(entry: &ToolEntry) -> Tool {
     let spec = entry.spec;
+    // `call-tool` can do what any tool does and returns what any tool returns.
+    let any = spec.name == CALL_TOOL;
     let annotations = ToolAnnotations::from_raw(
         Some(spec.title.to_owned()),
-        Some(!spec.category.mutates()),
-        Some(spec.annotations.destructive),
+        Some(!spec.category.mutates() && !any),
+        Some(spec.annotations.destructive || any),
         Some(spec.idempotent),
-        Some(spec.annotations.open_world),
+        Some(spec.annotations.open_world || any),
     );
-    Tool::new(spec.name, entry.description.clone(), object(entry.input_schema()))
+    let description = entry.listed_text.map_or_else(|| entry.description.clone(), str::to_owned);
+    let input_schema = listed_schema::input(entry.input_schema());
+    let tool = Tool::new(spec.name, description, object(&input_schema))
         .with_title(spec.title)
-        .with_raw_output_schema(object(entry.output_schema()))
         .with_annotations(annotations)
-        .with_meta(MetaObject(descriptor_meta(entry)))
+        .with_meta(MetaObject(descriptor_meta(entry)));
+    if any {
+        return tool;
+    }
+    let mut output_schema = listed_schema::output(entry.output_schema());
+    if let Some(Value::Object(members)) = output_schema.get_mut("properties")
+        && !members.contains_key("agentHints")
+    {
+        members.insert(BRIEF_HINTS.to_owned(), json!({"type": "object"}));
+    }
+    tool.with_raw_output_schema(object(&output_schema))
 }
 
 fn descriptor_meta(entry: &ToolEntry) -> JsonObject {
@@ -93,7 +112,7 @@ fn descriptor_meta(entry: &ToolEntry) -> JsonObject {
         meta.insert("openai/toolInvocation/invoking".to_owned(), widget.invoking.into());
         meta.insert("openai/toolInvocation/invoked".to_owned(), widget.invoked.into());
     }
-    if spec.widget.is_some() || !spec.category.mutates() {
+    if spec.widget.is_some() || !(spec.category.mutates() || spec.name == CALL_TOOL) {
         // ChatGPT lets a widget call only tools that allow it. Widgets may call read tools, and
         // mutations only where the widget exists for that mutation.
         meta.insert("openai/widgetAccessible".to_owned(), true.into());

@@ -14,7 +14,11 @@ pub(super) struct Audit {
     pub(super) out_hash: String,
     /// Milliseconds from request to reply.
     pub(super) latency_ms: u64,
-    /// The first eight bytes of `inHash` as 16 hexadecimal digits; GraphQL has no 64-bit integer.
+    /// The first eight bytes of `inHash` as a decimal number; a string, because GraphQL has no
+    /// 64-bit integer.
+    #[serde(skip)]
+    pub(super) seed: String,
+    /// The first eight bytes of `inHash` as 16 hexadecimal digits.
     #[serde(skip)]
     pub(super) seed_hex: String,
     /// `ok` or `error`.
@@ -25,6 +29,8 @@ impl Audit {
     pub(super) fn of(value: &Value) -> Self {
         let mut audit = Self::deserialize(value).unwrap_or_default();
         audit.seed_hex = audit.in_hash.chars().take(16).collect();
+        let seed = u64::from_str_radix(&audit.seed_hex, 16).unwrap_or_default();
+        audit.seed = seed.to_string();
         audit
     }
 }

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::permission::Grants;
+use panoply_contract::tenant::{DataVersions, Principal, Tenants};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
@@ -48,8 +49,12 @@ pub struct ApiKey {
     pub name: String,
     /// Hash of the whole key.
     pub hash: KeyHash,
-    /// User that the key acts for, as `user_…`.
-    pub user_id: String,
+    /// Who the key acts for.
+    pub principal: Principal,
+    /// Whose data its calls read and change.
+    pub tenants: Tenants,
+    /// Whether its caller operates the server.
+    pub operator: bool,
     /// Permissions of the key.
     pub grants: Grants,
     /// Expiry time.
@@ -119,10 +124,14 @@ pub(super) fn id_of(token: &str) -> Option<&str> {
     token.strip_prefix(PREFIX)?.split_once('_').map(|(id, _)| id)
 }
 
-/// Name of a key in the audit log.
-fn label(id: &str, name: &str) -> Arc<str> {
-    let name: String = name.chars().take(MAX_NAME_CHARS).collect();
-    format!("key {name} ({id})").into()
+/// Name of a key in the audit log. Of a user's key only the id is recorded: rows cannot be changed,
+/// and nothing in them may name a person who is erased later.
+fn label(key: &ApiKey) -> Arc<str> {
+    if !key.tenants.person.is_local() {
+        return format!("key {}", key.id).into();
+    }
+    let name: String = key.name.chars().take(MAX_NAME_CHARS).collect();
+    format!("key {name} ({})", key.id).into()
 }
 
 /// Longer names are truncated in the audit log.
@@ -141,11 +150,18 @@ pub(super) async fn check(
     now: Timestamp,
 ) -> Result<Caller, NotAdmitted> {
     let (store, token) = (Arc::clone(store), token.to_owned());
+    look_up(move || caller_of(store.as_ref(), &token, now)).await
+}
+
+/// Reads the store on the blocking pool, within the limits of lookups.
+pub(super) async fn look_up<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, NotAdmitted> + Send + 'static,
+) -> Result<T, NotAdmitted> {
     let lookup = async {
         let turn = LOOKUPS.acquire().await.map_err(|_closed| NotAdmitted::Unavailable)?;
         let looked = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            caller_of(store.as_ref(), &token, now)
+            read()
         });
         looked.await.unwrap_or(Err(NotAdmitted::Unavailable))
     };
@@ -171,9 +187,12 @@ fn caller_of(store: &dyn KeyStore, token: &str, now: Timestamp) -> Result<Caller
         return Err(NotAdmitted::Invalid(EXPIRED));
     }
     Ok(Caller {
-        user_id: Some(key.user_id),
-        partition: format!("key:{}", key.id),
-        provenance: Provenance { address: None, credential: Some(label(&key.id, &key.name)) },
+        partition: key.tenants.partition(&format!("key:{}", key.id)),
+        provenance: Provenance { address: None, credential: Some(label(&key)) },
+        principal: Some(key.principal),
+        tenants: key.tenants,
+        data_versions: DataVersions::default(),
+        operator: key.operator,
         grants: key.grants,
     })
 }
@@ -205,7 +224,9 @@ mod tests {
             id: "ab12".to_owned(),
             name: "laptop".to_owned(),
             hash: KeyHash::of(&good),
-            user_id: "user_1".to_owned(),
+            principal: Principal::of_key("user_1"),
+            tenants: Tenants::default(),
+            operator: false,
             grants: Grants::of(Profile::Agent),
             expires: Some(at(1000)),
             revoked: false,

@@ -17,11 +17,13 @@ use panoply_contract::context::Caller;
 
 pub use jwks::{JwksSource, JwksUnavailable};
 pub use keys::{ApiKey, BadKey, KeyHash, KeyStore, KeysUnavailable};
-pub use tokens::{Issuer, TokenVerifier};
+pub use tokens::{Account, Accounts, Issuer, TokenVerifier};
 
 /// Authenticates requests. Called once per request, before the body is read.
 pub trait Admission: Send + Sync + 'static {
-    /// Authenticates a credential in one step, so that a shared store needs one round trip.
+    /// Authenticates a credential. One step returns the caller, the tenants and, if the store has
+    /// them, the versions of their data, so that a shared store needs one round trip. A store that
+    /// cannot answer is [`NotAdmitted::Unavailable`], which is 503 and not 401.
     fn admit<'a>(
         &'a self,
         credential: Credential<'a>,
@@ -80,6 +82,8 @@ pub enum NotAdmitted {
     Invalid(&'static str),
     /// The credential is valid but grants no permission here.
     Powerless,
+    /// The token is valid, but its subject has no account here.
+    NoAccount,
     /// The credential could not be checked: the key store or the issuer is unavailable.
     Unavailable,
 }
@@ -207,6 +211,7 @@ impl NotAdmitted {
             Self::Invalid(keys::EXPIRED) => Some("KEY_EXPIRED"),
             Self::Invalid(_) => Some("TOKEN_INVALID"),
             Self::Powerless => Some("SCOPE_MISSING"),
+            Self::NoAccount => Some("ACCOUNT_MISSING"),
             Self::Unavailable => None,
         }
     }
@@ -214,7 +219,7 @@ impl NotAdmitted {
     pub(crate) const fn status(&self) -> StatusCode {
         match self {
             Self::Missing | Self::Invalid(_) => StatusCode::UNAUTHORIZED,
-            Self::Powerless => StatusCode::FORBIDDEN,
+            Self::Powerless | Self::NoAccount => StatusCode::FORBIDDEN,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -224,6 +229,9 @@ impl NotAdmitted {
             Self::Missing => "send a key or token in the `Authorization: Bearer` header",
             Self::Invalid(_) => "the key or token is not valid",
             Self::Powerless => "the token carries no scope that this server knows",
+            Self::NoAccount => {
+                "the subject of the token has no account on this server; ask its operator to add it"
+            }
             Self::Unavailable => "keys and tokens cannot be checked now; try again",
         }
     }
@@ -234,7 +242,7 @@ impl NotAdmitted {
             Self::Missing => "",
             Self::Invalid(_) => "invalid_token",
             Self::Powerless => "insufficient_scope",
-            Self::Unavailable => return None,
+            Self::NoAccount | Self::Unavailable => return None,
         };
         Some(challenge(error, issuer, None, path))
     }

@@ -12,12 +12,13 @@ use jsonwebtoken::{Algorithm, Validation};
 use panoply_contract::clock::Clock;
 use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::permission::Grants;
+use panoply_contract::tenant::{DataVersions, Principal, Tenants, workspace_key};
 use serde::Deserialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::NotAdmitted;
 use super::jwks::{Jwks, JwksSource, KeyLookup};
+use super::keys::{KeysUnavailable, look_up};
 
 /// The authorization server whose tokens are accepted.
 #[derive(Clone, Debug)]
@@ -31,12 +32,34 @@ pub struct Issuer {
     pub scopes: Vec<String>,
 }
 
+/// Accounts of token subjects. Queried for every token, so a removed user stops working at once.
+pub trait Accounts: Send + Sync + 'static {
+    /// The account of a subject; `None` if it has none. `workspace` identifies the workspace that
+    /// the token names.
+    fn account(
+        &self,
+        subject: &Principal,
+        workspace: Option<&str>,
+    ) -> Result<Option<Account>, KeysUnavailable>;
+}
+
+/// Account of a token subject.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Whose data its calls read and change.
+    pub tenants: Tenants,
+    /// Whether the user operates the server.
+    pub operator: bool,
+}
+
 /// Verifies tokens of one issuer.
 pub struct TokenVerifier {
     issuer: Issuer,
     /// Name of the issuer in the audit log.
     label: Arc<str>,
     keys: Jwks,
+    accounts: Arc<dyn Accounts>,
+    workspace_claim: Option<String>,
 }
 
 /// Tokens have one or two kilobytes. Longer ones are refused before any parsing.
@@ -46,9 +69,16 @@ const LEEWAY: f64 = 60.0;
 
 impl TokenVerifier {
     /// Creates a verifier that fetches the issuer's keys from `source` for the first token.
-    pub fn new(issuer: Issuer, source: Arc<dyn JwksSource>) -> Self {
+    pub fn new(issuer: Issuer, source: Arc<dyn JwksSource>, accounts: Arc<dyn Accounts>) -> Self {
         let label = format!("issuer {}", issuer.issuer).into();
-        Self { issuer, label, keys: Jwks::new(source) }
+        Self { issuer, label, keys: Jwks::new(source), accounts, workspace_claim: None }
+    }
+
+    /// Names the claim with the caller's workspace.
+    #[must_use]
+    pub fn with_workspace_claim(mut self, claim: Option<String>) -> Self {
+        self.workspace_claim = claim;
+        self
     }
 
     /// The accepted issuer.
@@ -81,7 +111,7 @@ impl TokenVerifier {
             .map_err(|_| NotAdmitted::Invalid("signature or claims are malformed"))?
             .claims;
         self.check_claims(&claims, path, clock.now().as_second())?;
-        self.caller(claims)
+        self.caller(claims).await
     }
 
     fn check_claims(&self, claims: &Claims, path: &str, now: i64) -> Result<(), NotAdmitted> {
@@ -105,19 +135,45 @@ impl TokenVerifier {
         Ok(())
     }
 
-    fn caller(&self, claims: Claims) -> Result<Caller, NotAdmitted> {
+    async fn caller(&self, claims: Claims) -> Result<Caller, NotAdmitted> {
         if claims.sub.is_empty() {
             return Err(NotAdmitted::Invalid("no subject"));
         }
         let scopes = claims.scope.into_iter().chain(claims.scp.map(OneOrMany::joined));
         let scopes = scopes.collect::<Vec<_>>().join(" ");
-        let user_id = user_id(&claims.iss, &claims.sub);
+        let grants = Grants::from_patterns(scopes.split_ascii_whitespace());
+        let workspace = self.workspace(&claims.iss, &claims.others)?;
+        let principal = Principal::of_subject(&claims.iss, &claims.sub);
+        let (accounts, subject) = (Arc::clone(&self.accounts), principal.clone());
+        let account = look_up(move || {
+            let found = accounts.account(&subject, workspace.as_deref());
+            found.map_err(|KeysUnavailable| NotAdmitted::Unavailable)
+        });
+        let account = account.await?.ok_or(NotAdmitted::NoAccount)?;
         Ok(Caller {
-            partition: format!("sub:{user_id}"),
-            user_id: Some(user_id),
-            grants: Grants::from_patterns(scopes.split_ascii_whitespace()),
+            partition: account.tenants.partition("sub"),
+            principal: Some(principal),
+            tenants: account.tenants,
+            data_versions: DataVersions::default(),
+            // The issuer alone does not make an operator.
+            operator: account.operator && grants.allow("audit:admin"),
+            grants,
             provenance: Provenance { address: None, credential: Some(Arc::clone(&self.label)) },
         })
+    }
+
+    /// The key of the workspace that a token names.
+    fn workspace(
+        &self,
+        issuer: &str,
+        claims: &serde_json::Map<String, Value>,
+    ) -> Result<Option<String>, NotAdmitted> {
+        let Some(claim) = &self.workspace_claim else { return Ok(None) };
+        match claims.get(claim) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(name)) if !name.is_empty() => Ok(Some(workspace_key(issuer, name))),
+            Some(_) => Err(NotAdmitted::Invalid("the workspace claim is not a text")),
+        }
     }
 }
 
@@ -175,6 +231,8 @@ struct Claims {
     iat: Option<f64>,
     scope: Option<String>,
     scp: Option<OneOrMany>,
+    #[serde(flatten)]
+    others: serde_json::Map<String, Value>,
 }
 
 /// A string or a list of strings.
@@ -222,18 +280,8 @@ fn signature_only(algorithm: Algorithm) -> Validation {
     validation
 }
 
-/// Hashes issuer and subject: a subject that looks like a local user id must not become that
-/// user, and an e-mail address must not appear in logs.
-fn user_id(issuer: &str, subject: &str) -> String {
-    let digest = Sha256::digest(format!("{issuer}\0{subject}"));
-    let short: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("user_{short}")
-}
-
 #[cfg(test)]
 mod tests {
-    use panoply_contract::ids::UserId;
-
     use super::*;
 
     #[test]
@@ -261,15 +309,5 @@ mod tests {
                 Issuer { issuer: String::new(), resource: resource.to_owned(), scopes: Vec::new() };
             assert_eq!(issuer.metadata_url(path), expected, "resource: {resource}, path: {path}");
         }
-    }
-
-    #[test]
-    fn token_subject_is_hashed_into_the_user_id() {
-        for ours in ["user_local", "user_7"] {
-            assert_ne!(user_id("https://i", ours), ours);
-        }
-        let hashed = user_id("https://i", "ann@example.com");
-        assert!(UserId::parse(&hashed).is_ok(), "id: {hashed}");
-        assert_ne!(hashed, user_id("https://other", "ann@example.com"));
     }
 }

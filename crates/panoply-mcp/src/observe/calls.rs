@@ -1,7 +1,7 @@
 //! Call log: one line at the start and one at the end of each call, with the same trace id.
 //!
-//! Argument values are not logged, because they may hold secrets. The log has the names of the
-//! arguments and the sizes of their values; the audit log has a hash.
+//! The start has the arguments: secrets are redacted, of long texts and lists only the size is
+//! logged. The end has a summary: the beginning of the reply's text. The audit log has hashes.
 
 use panoply_contract::error::ErrorClass;
 use panoply_contract::observe::{CallFinished, CallStarted, Observer};
@@ -11,8 +11,14 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CallLog;
 
-/// Arguments named in a line. The schema refuses calls with more.
+/// Arguments in a line. The schema refuses calls with more.
 const MAX_ARGUMENTS: usize = 16;
+/// Longer texts are logged by their length.
+const MAX_TEXT_CHARS: usize = 40;
+/// Characters of the reply's text in a line.
+const MAX_SUMMARY_CHARS: usize = 80;
+/// Parts of argument names whose values are never logged.
+const SECRET_NAMES: [&str; 6] = ["token", "secret", "password", "key", "credential", "auth"];
 
 impl Observer for CallLog {
     fn started(&self, call: &CallStarted<'_>) {
@@ -28,7 +34,7 @@ impl Observer for CallLog {
             caller = call.cx.caller.partition,
             agentId = call.cx.agent_id,
             agentVersion = call.cx.agent_version,
-            arguments = shape(call.input),
+            arguments = redacted(call.input),
             "call started"
         );
     }
@@ -44,6 +50,7 @@ impl Observer for CallLog {
                 micros,
                 cached = call.cached,
                 bytes = call.output_bytes,
+                summary = summary(call.text),
                 "call ended"
             ),
             Some(error) if error.kind.class() == ErrorClass::System => tracing::error!(
@@ -71,27 +78,37 @@ impl Observer for CallLog {
     }
 }
 
-/// Formats the shape of the arguments, such as `symbol:4 years:number`.
-fn shape(input: &Value) -> String {
+/// The first line of a reply's text, cut.
+fn summary(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(MAX_SUMMARY_CHARS).collect()
+}
+
+/// Formats the arguments, such as `symbol=K-USA years=5 content=<2048 chars> token=<secret>`.
+fn redacted(input: &Value) -> String {
     use std::fmt::Write;
 
     let Some(arguments) = input.as_object() else { return String::new() };
-    let mut shape = String::with_capacity(64);
+    let mut line = String::with_capacity(64);
     for (name, value) in arguments.iter().take(MAX_ARGUMENTS) {
-        if !shape.is_empty() {
-            shape.push(' ');
+        if !line.is_empty() {
+            line.push(' ');
         }
-        shape.extend(name.chars().take(40));
+        line.extend(name.chars().take(MAX_TEXT_CHARS));
+        let lower = name.to_lowercase();
         let _infallible = match value {
-            Value::Null => shape.write_str(":null"),
-            Value::Bool(_) => shape.write_str(":bool"),
-            Value::Number(_) => shape.write_str(":number"),
-            Value::String(text) => write!(shape, ":{}", text.len()),
-            Value::Array(items) => write!(shape, ":[{}]", items.len()),
-            Value::Object(members) => write!(shape, ":{{{}}}", members.len()),
+            _ if SECRET_NAMES.iter().any(|secret| lower.contains(secret)) => {
+                line.write_str("=<secret>")
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => write!(line, "={value}"),
+            Value::String(text) if text.chars().nth(MAX_TEXT_CHARS).is_none() => {
+                write!(line, "={text}")
+            }
+            Value::String(text) => write!(line, "=<{} chars>", text.chars().count()),
+            Value::Array(items) => write!(line, "=<{} items>", items.len()),
+            Value::Object(members) => write!(line, "=<{} members>", members.len()),
         };
     }
-    shape
+    line
 }
 
 #[cfg(test)]
@@ -100,9 +117,19 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn argument_values_are_logged_by_size_only() {
-        let input = json!({"symbol": "K-USA", "years": 5, "tags": ["a", "b"], "deep": {"x": 1}, "no": null, "yes": true});
-        assert_eq!(shape(&input), "symbol:5 years:number tags:[2] deep:{1} no:null yes:bool");
-        assert_eq!(shape(&json!("secret")), "");
+    fn secrets_and_long_arguments_are_redacted() {
+        let input = json!({"symbol": "K-USA", "years": 5, "tags": ["a", "b"], "deep": {"x": 1},
+            "no": null, "content": "x".repeat(2000), "apiKey": "k", "token": "front.1"});
+        assert_eq!(
+            redacted(&input),
+            "symbol=K-USA years=5 tags=<2 items> deep=<1 members> no=null content=<2000 chars> apiKey=<secret> token=<secret>"
+        );
+        assert_eq!(redacted(&json!("secret")), "");
+    }
+
+    #[test]
+    fn a_summary_is_the_beginning_of_the_first_line() {
+        assert_eq!(summary("Found 2 funds.\nA"), "Found 2 funds.");
+        assert_eq!(summary(&"x".repeat(500)).len(), MAX_SUMMARY_CHARS);
     }
 }

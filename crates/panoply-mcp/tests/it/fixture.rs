@@ -17,6 +17,7 @@ use panoply_contract::resource::{
     ResourceTemplate,
 };
 use panoply_contract::spec::Widget;
+use panoply_contract::tenant::Tenants;
 use panoply_contract::testing::kernel_in_memory;
 
 /// A kernel with the fixture pack and, to tell packs apart, an empty one.
@@ -107,6 +108,7 @@ const NOTE: ToolSpec = ToolSpec {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Text {
     /// The text.
+    #[schemars(length(max = 10_000_000))]
     text: String,
 }
 
@@ -286,6 +288,7 @@ impl Completer for Letters {
         of: CompletionTarget<'_>,
         argument: &str,
         typed: &str,
+        _: &Tenants,
     ) -> Option<Vec<String>> {
         let known = matches!(of, CompletionTarget::Prompt("greet")) && argument == "who";
         known.then(|| (0..150).map(|number| format!("{typed}{number}")).collect())

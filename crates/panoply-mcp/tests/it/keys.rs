@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use panoply_contract::permission::{Grants, Profile};
+use panoply_contract::tenant::{Principal, Tenants};
 use panoply_mcp::auth::{ApiKey, Credentials, KeyHash, KeyStore, KeysUnavailable};
 use serde_json::{Value, json};
 
@@ -25,7 +26,9 @@ impl Keys {
             name: "test".to_owned(),
             id: id.to_owned(),
             hash: KeyHash::of(&text),
-            user_id: format!("user_{id}"),
+            principal: Principal::of_key(&format!("user_{id}")),
+            tenants: Tenants::default(),
+            operator: false,
             grants,
             expires: None,
             revoked: false,

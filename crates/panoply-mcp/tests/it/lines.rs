@@ -68,8 +68,11 @@ async fn a_call_answers_in_text_structure_and_attachments() {
     let result = &reply["result"];
     assert_eq!(result["isError"], false);
     assert_eq!(result["content"][0]["text"], "You said: hi");
+    let repeated = result["content"][1]["text"].as_str().unwrap();
+    let repeated: serde_json::Value = serde_json::from_str(repeated).unwrap();
+    assert_eq!(repeated, result["structuredContent"]);
     assert_eq!(
-        result["content"][1],
+        result["content"][2],
         json!({"type": "image", "data": "AQID", "mimeType": "image/png"})
     );
     assert_eq!(result["structuredContent"]["text"], "hi");
@@ -211,7 +214,7 @@ async fn resources_are_listed_and_read() {
     let listed = session.ask(&request(1, "resources/list", json!({}))).await;
     assert_eq!(listed["result"]["resources"][0]["uri"], "fixture://note");
     let templates = session.ask(&request(2, "resources/templates/list", json!({}))).await;
-    assert_eq!(templates["result"]["resourceTemplates"][0]["uriTemplate"], "fixture://blob/{name}");
+    assert_eq!(templates["result"]["resourceTemplates"][1]["uriTemplate"], "fixture://blob/{name}");
     let text = session.ask(&request(3, "resources/read", json!({"uri": "fixture://note"}))).await;
     assert_eq!(text["result"]["contents"][0]["text"], "# Hi\n");
     let blob =

@@ -8,8 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use futures::future::BoxFuture;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use panoply_contract::tenant::{Principal, Tenants, workspace_key};
 use panoply_contract::testing::{FixedClock, noon};
-use panoply_mcp::auth::{Credentials, Issuer, JwksSource, JwksUnavailable, TokenVerifier};
+use panoply_mcp::auth::{
+    Account, Accounts, Credentials, Issuer, JwksSource, JwksUnavailable, KeysUnavailable,
+    TokenVerifier,
+};
 use serde_json::{Value, json};
 
 use crate::key_pairs::*;
@@ -47,6 +51,25 @@ impl JwksSource for KeySet {
         self.fetches.fetch_add(1, Ordering::SeqCst);
         let text = self.text.lock().unwrap().clone();
         Box::pin(std::future::ready(text.ok_or_else(|| JwksUnavailable("down".to_owned()))))
+    }
+}
+
+/// Every subject has an account but one, and the accounts of one cannot be read.
+struct SomeAccounts;
+
+impl Accounts for SomeAccounts {
+    fn account(
+        &self,
+        subject: &Principal,
+        workspace: Option<&str>,
+    ) -> Result<Option<Account>, KeysUnavailable> {
+        let is = |name: &str| *subject == Principal::of_subject(ISSUER, name);
+        if is("unreadable@example.com") {
+            return Err(KeysUnavailable);
+        }
+        let known = !is("stranger@example.com")
+            && workspace.is_none_or(|key| key == workspace_key(ISSUER, "blue"));
+        Ok(known.then(|| Account { tenants: Tenants::default(), operator: false }))
     }
 }
 
@@ -113,7 +136,9 @@ async fn server(keys: &KeySet, clock: Arc<FixedClock>) -> Http {
         scopes: vec!["notes:read".to_owned(), "notes:create".to_owned()],
     };
     let source: Arc<dyn JwksSource> = Arc::new(keys.clone());
-    let tokens = Some(Arc::new(TokenVerifier::new(issuer, source)));
+    let tokens = TokenVerifier::new(issuer, source, Arc::new(SomeAccounts))
+        .with_workspace_claim(Some("org".to_owned()));
+    let tokens = Some(Arc::new(tokens));
     let credentials = Credentials { keys: None, tokens, clock };
     http(|options| {
         options.access = Arc::new(credentials);
@@ -397,4 +422,22 @@ async fn tokens_are_unverifiable_before_the_first_key_set() {
     let reply = knock(&server, "/mcp", &rsa(&claims())).await;
     assert_eq!(reply.status, 503);
     assert!(reply.headers.contains_key("retry-after"));
+}
+
+#[tokio::test]
+async fn a_subject_without_an_account_is_refused() {
+    let server = server(&KeySet::new(&all_keys()), FixedClock::at(noon())).await;
+    let cases = [
+        (with("sub", json!("stranger@example.com")), 403),
+        (with("sub", json!("unreadable@example.com")), 503),
+        (with("org", json!("blue")), 200),
+        (with("org", json!("red")), 403),
+        (with("org", json!("")), 401),
+        (with("org", json!(["blue"])), 401),
+        (with("org", Value::Null), 200),
+    ];
+    for (claims, status) in cases {
+        let reply = knock(&server, "/mcp", &rsa(&claims)).await;
+        assert_eq!(reply.status, status, "{claims}");
+    }
 }

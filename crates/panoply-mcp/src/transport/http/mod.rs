@@ -18,7 +18,7 @@ mod refused_logins;
 mod reply;
 mod status;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -303,5 +303,14 @@ where
         .merge(status::resource_metadata(&front))
         .merge(console::routes())
         .merge(options.public);
-    whole.merge(streaming).merge(open).fallback(status::not_found)
+    let router = whole.merge(streaming).merge(open).fallback(status::not_found);
+    tracing::debug!(paths = paths(&router).join(" "), "routes");
+    router
+}
+
+/// The paths of all routes, sorted. axum publishes them in the debug form of a router only.
+fn paths(router: &Router) -> Vec<String> {
+    let shown = format!("{router:?}");
+    let paths: BTreeSet<&str> = shown.split('"').filter(|text| text.starts_with('/')).collect();
+    paths.into_iter().map(str::to_owned).collect()
 }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::Router;
 use axum::extract::Path;
 use axum::response::Response;
 use axum::routing::get;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode, Uri};
+use panoply_contract::context::Caller;
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -113,9 +115,15 @@ pub(super) fn health(ready: Ready, ending: [CancellationToken; 2]) -> Router {
         .route("/readyz", get(readiness))
 }
 
-/// `/metrics`, authenticated: it reveals the usage of the server.
+/// `/metrics`. Behind authentication it is refused to callers of a tenant: it shows the usage of
+/// all. On the admin address there is no caller.
 pub(super) fn metrics(render: Arc<dyn Fn() -> String + Send + Sync>) -> Router {
-    let page = move || {
+    let page = move |caller: Option<Extension<Caller>>| {
+        if let Some(Err(error)) = caller.map(|Extension(caller)| caller.require_metrics()) {
+            let refusal =
+                reply::refusal(StatusCode::FORBIDDEN, ErrorCode::INVALID_REQUEST, error.message);
+            return std::future::ready(refusal);
+        }
         let mut response = Response::new(axum::body::Body::from(render()));
         let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
         response.headers_mut().insert(CONTENT_TYPE, text);
