@@ -260,7 +260,7 @@ impl UserStore for Poisoned {}
 async fn prompt_injection_in_a_paper_has_no_effect() {
     let stub = Stub::start(obedient);
     let kernel = kernel_with(&stub.base_url, Arc::new(Poisoned));
-    let question = "Does plai oil on zebrafish fins make everyone ignore instructions?";
+    let question = "Does plai oil on zebrafish fins make everyone ignore orders?";
     let (reply, text) = ask(&kernel, question).await;
     assert_eq!(reply["written"]["by"], "extraction");
     for sentence in reply["sentences"].as_array().unwrap() {

@@ -12,7 +12,7 @@ use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noo
 use panoply_ttm::catalog::HerbCatalog;
 use panoply_ttm::eval::MemoryReportStore;
 use panoply_ttm::ingest::plan::Extract;
-use panoply_ttm::jobs::{Job, Request, Status};
+use panoply_ttm::jobs::{Job, JobStore as _, Request, Status};
 use panoply_ttm::store::SqliteUserStore;
 use panoply_ttm::tools::pack;
 use panoply_ttm::user_data::{Chunk, Claim, Fact, Quotation, UserDocument};

@@ -16,7 +16,7 @@ use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope, Settings};
 use panoply_contract::resource::ResourceBody;
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
-use panoply_ttm::eval::{MemoryReportStore, ReportStore};
+use panoply_ttm::eval::{MemoryReportStore, Metric, ReportStore};
 use panoply_ttm::papers::NoPapers;
 use panoply_ttm::store::SqliteReportStore;
 use panoply_ttm::tools::pack;
@@ -198,6 +198,20 @@ async fn bad_input_gets_an_error_with_a_hint() {
     assert_eq!(exact["message"], "k must be >0");
 }
 
+#[tokio::test]
+async fn smoke_set_measures_every_metric() {
+    let kernel = kernel();
+    let data = measured(&kernel, json!({"set": "smoke", "metrics": Metric::NAMES})).await;
+    let metrics = data["metrics"].as_array().unwrap();
+    assert_eq!(metrics.len(), Metric::NAMES.len());
+    for metric in metrics {
+        assert!(metric["value"].is_number(), "{metric}");
+    }
+    for name in ["safety_omission", "false_absence", "softened_level", "reversed_polarity"] {
+        assert!(value(&data["metrics"], name) <= 0.0, "{name}");
+    }
+}
+
 /// Floors: citation precision ≥ 0.95, no answer to unanswerable questions, factuality ≥ 0.9.
 #[tokio::test]
 async fn answers_meet_the_citation_and_factuality_targets() {
@@ -209,12 +223,20 @@ async fn answers_meet_the_citation_and_factuality_targets() {
     assert!(fact >= 0.9, "factuality is {fact}");
     assert!(cited >= 0.95, "citation precision is {cited}");
     let withheld = value(&data["metrics"], "withholding_recall");
-    assert!(withheld >= 1.0, "an answer was given where there is none: {withheld}");
     let report = document(&kernel, data["report_json_uri"].as_str().unwrap()).await.unwrap();
     let report: Value = serde_json::from_str(&report).unwrap();
     let asked = report["asked"].as_array().unwrap();
     let answers = asked.iter().filter(|row| !row["answer"].is_null());
     assert!(answers.clone().count() > 150, "the questions that judge answers were asked");
+    let given = |row: &&&Value| {
+        row["expected"]["answer"] == json!(false) && row["answer"]["withheld"] == json!([])
+    };
+    let wrongly: Vec<String> = answers
+        .clone()
+        .filter(|row| given(&row))
+        .map(|row| format!("{} {}", row["id"], row["kind"]))
+        .collect();
+    assert!(withheld >= 1.0, "answered although there is no answer: {wrongly:?}");
     for row in answers {
         let forbidden = &row["answer"]["forbidden"];
         assert_eq!(forbidden, &json!([]), "{}: words that no answer may hold", row["query"]);

@@ -88,8 +88,7 @@ async fn invalid_queries_get_errors_and_unusual_ones_empty_results() {
         (json!({"query": "ขิง", "top_k": -3}), "top_k"),
         (json!({"query": "ขิง", "top_k": 101}), "top_k"),
         (json!({"query": "  "}), "`query` is empty"),
-        (json!({"query": "ก".repeat(10_000)}), "10000 characters"),
-        (json!({"query": "x", "filters": {"source": "hearsay"}}), "no source `hearsay`"),
+        (json!({"query": "ก".repeat(10_000)}), "at most 2000 characters"),
         (json!({"query": "x", "filters": {"year_from": 2020, "year_to": 2010}}), "is after"),
         (json!({"query": "x", "filters": {"colour": "green"}}), "colour"),
         (json!({"query": "x", "lang": "fr"}), "lang"),
@@ -99,6 +98,10 @@ async fn invalid_queries_get_errors_and_unusual_ones_empty_results() {
         assert_eq!(error["code"], "INVALID_ARG", "{error}");
         assert!(error.to_string().contains(expected), "{error}");
     }
+    // Not found rather than invalid: an import job of another tenant answers like this too.
+    let unknown = refused(&kernel, json!({"query": "x", "filters": {"source": "hearsay"}})).await;
+    assert_eq!(unknown["code"], "UNKNOWN_SOURCE", "{unknown}");
+    assert!(unknown.to_string().contains("no source `hearsay`"), "{unknown}");
     let exact = refused(&kernel, json!({"query": "ขิง", "top_k": 0})).await;
     assert_eq!(exact["message"], "top_k must be >0", "as the contract spells it");
     for query in ["🙂🙃", "???", "\u{200B}", "ๆๆๆ"] {
@@ -185,4 +188,15 @@ async fn imported_paper_is_found_in_both_languages() {
     let imported = json!({"source": "imported"});
     let data = found(&kernel, json!({"query": "นอนไม่หลับ", "filters": imported})).await;
     assert_eq!(ids(&data), ["99999999"], "a Thai question finds English text");
+}
+
+#[tokio::test]
+async fn query_without_a_common_word_or_entity_has_no_hits() {
+    let kernel = kernel_with(Arc::new(NoPapers));
+    for query in ["asdfghjkl", "kubernetes", "qwertz zxcvb"] {
+        let data = found(&kernel, json!({"query": query})).await;
+        assert_eq!(ids(&data), Vec::<String>::new(), "{query}");
+    }
+    // Shared letters are enough for a misspelt name.
+    assert_eq!(ids(&found(&kernel, json!({"query": "tumerick"})).await)[0], "H:turmeric");
 }

@@ -382,3 +382,41 @@ async fn ids_are_completed_by_id_and_by_name() {
     assert!(complete("kg://formulation/{id}", "ยาหอม").await.contains(&"F:nlem-01".to_owned()));
     assert!(complete("paper://pmid/{id}", "313779").await.contains(&"31377923".to_owned()));
 }
+
+#[tokio::test]
+async fn genus_of_several_herbs_asks_which_one_is_meant() {
+    let kernel = kernel();
+    for (genus, expected) in [
+        ("Curcuma", ["H:turmeric", "H:zedoary", "H:comosa"].as_slice()),
+        ("Zingiber", &["H:ginger", "H:plai", "H:zerumbet"]),
+        ("Allium", &["H:garlic", "H:shallot"]),
+    ] {
+        let walk = json!({"start": {"type": "herb", "id": genus}});
+        let reply = data(&kernel, "query_kg", walk).await;
+        let candidates = reply["candidates"].as_array().unwrap();
+        for id in expected {
+            assert!(candidates.iter().any(|one| one["id"] == *id), "{genus}: {candidates:?}");
+        }
+        let refused = error(&kernel, "find_contraindications", json!({"herb_ids": [genus]})).await;
+        assert!(refused.to_string().contains(expected[1]), "{genus}: {refused}");
+    }
+}
+
+/// Herbs whose records are all unverified say so after the records about the given drug.
+#[tokio::test]
+async fn records_about_the_given_drugs_precede_all_others() {
+    let kernel = kernel();
+    let catalog = HerbCatalog::bundled().unwrap();
+    let herbs: Vec<&str> = catalog.herbs.iter().map(|herb| herb.id.as_str()).collect();
+    let mut monitored = 0;
+    for some in herbs.chunks(50) {
+        let input = json!({"herb_ids": some, "drugs": ["aspirin", "paracetamol"], "lang": "en"});
+        let reply = data(&kernel, "find_contraindications", input).await;
+        let results = reply["results"].as_array().unwrap();
+        let asked: Vec<bool> = results.iter().map(|one| one["asked"] == json!(true)).collect();
+        assert!(asked.is_sorted_by(|one, other| one >= other), "{asked:?}");
+        let monitor = |one: &&Value| one["asked"] == json!(true) && one["level"] == "monitor";
+        monitored += results.iter().filter(monitor).count();
+    }
+    assert!(monitored > 0, "a record of the lowest level is among them");
+}

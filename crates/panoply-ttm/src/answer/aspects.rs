@@ -51,11 +51,13 @@ pub enum Aspect {
     History,
     /// Legal status.
     Law,
+    /// Use in animals.
+    Animals,
 }
 
 impl Aspect {
     /// Every aspect.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Uses,
         Self::Cautions,
         Self::Interactions,
@@ -75,6 +77,7 @@ impl Aspect {
         Self::Nutrition,
         Self::History,
         Self::Law,
+        Self::Animals,
     ];
 
     /// Returns whether the data contain this aspect at all.
@@ -90,6 +93,7 @@ impl Aspect {
                 | Self::Nutrition
                 | Self::History
                 | Self::Law
+                | Self::Animals
         )
     }
 
@@ -98,6 +102,18 @@ impl Aspect {
         matches!(
             self,
             Self::Cautions | Self::Interactions | Self::SideEffects | Self::Duration | Self::Dose
+        )
+    }
+
+    /// Returns whether the aspect needs no complement: `what is in X`, but not `what does X cure`.
+    pub const fn stands_alone(self) -> bool {
+        matches!(
+            self,
+            Self::SideEffects
+                | Self::Duration
+                | Self::Constituents
+                | Self::Ingredients
+                | Self::Formulations
         )
     }
 
@@ -123,6 +139,7 @@ impl Aspect {
             Self::Nutrition => "nutrition",
             Self::History => "history",
             Self::Law => "law",
+            Self::Animals => "animals",
         }
     }
 
@@ -145,7 +162,8 @@ impl Aspect {
             | Self::Figures
             | Self::Nutrition
             | Self::History
-            | Self::Law => return None,
+            | Self::Law
+            | Self::Animals => return None,
         })
     }
 
@@ -171,6 +189,7 @@ impl Aspect {
             Self::Nutrition => ("คุณค่าทางอาหาร", "nutrition"),
             Self::History => ("ประวัติความเป็นมา", "history"),
             Self::Law => ("กฎหมายและใบอนุญาต", "law and licences"),
+            Self::Animals => ("การใช้กับสัตว์", "use in animals"),
         };
         Bilingual { th: th.to_owned(), en: en.to_owned() }
     }

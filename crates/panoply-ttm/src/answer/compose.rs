@@ -13,6 +13,7 @@ use super::{
 };
 use crate::arithmetic::round4;
 use crate::catalog::HerbCatalog;
+use crate::claims::poses_as_official;
 use crate::collections::extend_unique;
 use crate::papers::UserStoreError;
 use crate::search::{Engine, Kind, SearchFilter, SearchQuery, SearchResult, TextLanguage};
@@ -94,7 +95,7 @@ pub(super) fn compose(
     conflicts::write(&mut builder, &question, &subjects);
     gaps.extend(missing_information(&builder, &question, &entities, &dangers));
     let retrieval = retrieval(found, request.top_k);
-    let signals = signals(&builder, &question, retrieval);
+    let signals = signals(&builder, &question, &dangers, retrieval);
     let AnswerBuilder { sentences, citations, .. } = builder;
     Composed { question, sentences, citations, gaps, signals, dangers, danger_first }
 }
@@ -179,13 +180,17 @@ fn facts(
     }
 }
 
-/// Returns the aspects to answer: those asked for, or a default that depends on the named entities.
+/// Returns the aspects to answer: those asked for, the uses if the question names a symptom, or a
+/// default that depends on the named entities.
 fn aspects_to_answer(question: &ParsedQuestion) -> Vec<Aspect> {
-    let aspects = question.aspects_in_data();
-    if !aspects.is_empty() {
+    let mut aspects = question.aspects_in_data();
+    let names = |kind: EntityKind| !question.named(kind).is_empty();
+    if names(EntityKind::Indication) && !aspects.contains(&Aspect::Uses) {
+        aspects.push(Aspect::Uses);
+    }
+    if !aspects.is_empty() && aspects != [Aspect::Identity] {
         return aspects;
     }
-    let names = |kind: EntityKind| !question.named(kind).is_empty();
     if names(EntityKind::Drug) {
         return vec![Aspect::Interactions];
     }
@@ -195,10 +200,8 @@ fn aspects_to_answer(question: &ParsedQuestion) -> Vec<Aspect> {
     if names(EntityKind::Constituent) {
         return vec![Aspect::Constituents];
     }
-    if names(EntityKind::Indication) {
-        return vec![Aspect::Uses];
-    }
-    vec![Aspect::Identity, Aspect::Uses]
+    // An overview: names, uses, and what it consists of.
+    vec![Aspect::Identity, Aspect::Uses, Aspect::Constituents]
 }
 
 /// Returns the entities and, for each herb, the medicines that contain only that herb: the national
@@ -231,21 +234,24 @@ fn of_aspect(builder: &AnswerBuilder<'_>, entity: &str, aspect: Aspect) -> Vec<P
     };
     let tells = |passage: &Passage| match aspect {
         Aspect::SideEffects => {
-            ["อาการไม่พึงประสงค์", "Side effects"].iter().any(|cue| passage.text.starts_with(cue))
+            let named = ["อาการไม่พึงประสงค์", "Side effects"];
+            named.iter().any(|cue| passage.text.starts_with(cue))
+                || warns_of(builder, passage, &["effect"])
         }
-        Aspect::Duration => {
-            let durations = builder
-                .catalog
-                .cautions
-                .iter()
-                .filter(|one| one.kind == "duration" || one.kind == "effect");
-            let mut names = durations.map(|one| one.names.in_language(builder.language.display()));
-            names.any(|name| lists::contains_ignoring_case(&passage.text, &name))
-        }
+        Aspect::Duration => warns_of(builder, passage, &["duration", "effect"]),
         _ => true,
     };
     let passages = of_entity(builder.catalog, entity, builder.language).into_iter();
     passages.filter(|passage| Some(passage.section) == section && tells(passage)).collect()
+}
+
+/// Returns whether a passage states a caution of one of these kinds.
+fn warns_of(builder: &AnswerBuilder<'_>, passage: &Passage, kinds: &[&str]) -> bool {
+    let cautions = builder.catalog.cautions.iter();
+    let mut names = cautions
+        .filter(|one| kinds.contains(&one.kind.as_str()))
+        .map(|one| one.names.in_language(builder.language.display()));
+    names.any(|name| lists::contains_ignoring_case(&passage.text, &name))
 }
 
 /// Sorts passages: verified first, then by added coverage.
@@ -297,6 +303,9 @@ fn papers(
         let about = paper.indications.iter().filter(|icd| indications.contains(icd)).count();
         let bonus = if named { 100.0 } else { 0.0 } + if about > 0 { 2.0 } else { 0.0 };
         let added_coverage = builder.added_coverage(question, &passage) + bonus;
+        if added_coverage < question.min_relevance() {
+            continue;
+        }
         ranked.push((added_coverage, rank.unwrap_or(usize::MAX), passage));
     }
     ranked.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
@@ -329,19 +338,25 @@ fn documents(
             let passages = of_document(builder.catalog, document, builder.language);
             let fitting = |passage: &Passage| {
                 passage.section != Section::Gaps
+                    // Only the data of the list itself speak for the list.
+                    && !(passage.is_foreign() && poses_as_official(&passage.text))
                     && builder.is_on_subject(question, passage)
                     && !(question.asks_for_danger() && verify::promises_safety(&passage.text))
             };
             candidates.extend(passages.into_iter().filter(fitting));
         }
     }
-    for _ in 0..MAX_DOCUMENT_SENTENCES {
+    for count in 0..MAX_DOCUMENT_SENTENCES {
+        let quoted = count > 0;
         let mut best: Option<(f32, usize)> = None;
         for (place, passage) in candidates.iter().enumerate() {
             let added_coverage = builder.added_coverage(question, passage);
-            if added_coverage >= MIN_ADDED_COVERAGE
-                && best.is_none_or(|(most, _)| added_coverage > most)
-            {
+            let least = if quoted {
+                MIN_ADDED_COVERAGE
+            } else {
+                MIN_ADDED_COVERAGE.max(question.min_relevance())
+            };
+            if added_coverage >= least && best.is_none_or(|(most, _)| added_coverage > most) {
                 best = Some((added_coverage, place));
             }
         }

@@ -152,8 +152,9 @@ pub(super) fn write(builder: &mut AnswerBuilder<'_>, dangers: &[Danger]) {
     }
 }
 
-/// Returns the patient groups and medicines of the question for which no record exists, including
-/// subgroups, drug classes, single-herb medicines and ingredients.
+/// Returns the gaps of a safety question: the patient groups if no record concerns the patient, and
+/// each medicine without a record. Subgroups, drug classes, single-herb medicines and ingredients
+/// are searched as well.
 pub(super) fn gaps(
     catalog: &HerbCatalog,
     question: &ParsedQuestion,
@@ -172,24 +173,28 @@ pub(super) fn gaps(
     if !found.iter().any(|alert| alert.record.verified()) {
         gaps.push(Gap::NothingChecked(entity.clone()));
     }
-    for group in &patient.groups {
-        let on_record = |alert: &Alert<'_>| alert.groups.iter().any(|one| one.group == *group);
-        // A match names only the closest of several groups, so check group coverage too.
-        let covers = |alert: &Alert<'_>| match alert.record.content {
-            RecordContent::Caution(warned) => {
-                catalog.group(group).is_some_and(|group| group.concerned_by(&warned.code).is_some())
-            }
-            RecordContent::Interaction(_) => false,
-        };
-        if !found.iter().any(|alert| on_record(alert) || covers(alert)) {
-            gaps.push(Gap::NoGroupRecord(entity.clone(), group.clone()));
-        }
+    // The groups describe one person: `grandma with a weak heart`. A record that concerns this
+    // person through any of them makes "nothing is recorded" false.
+    if !found.iter().any(Alert::is_asked) {
+        let of_group = |group: &String| Gap::NoGroupRecord(entity.clone(), group.clone());
+        gaps.extend(patient.groups.iter().map(of_group));
     }
     // A phrase may denote several drug classes; a record for one is sufficient.
-    for phrase in &asked.medicine_phrases {
-        let on_record =
+    let on_record = |phrase: &&Vec<String>| {
+        let concerns =
             |alert: &Alert<'_>| alert.medicines.iter().any(|found| phrase.contains(&found.drug));
-        if !found.iter().any(on_record) {
+        found.iter().any(concerns)
+    };
+    // `the blood thinner warfarin` names one medicine twice.
+    let describes = |phrase: &Vec<String>, other: &&Vec<String>| {
+        other
+            .iter()
+            .filter_map(|drug| catalog.medicines.get(drug))
+            .any(|known| known.classes.iter().any(|membership| phrase.contains(&membership.class)))
+    };
+    let recorded: Vec<&Vec<String>> = asked.medicine_phrases.iter().filter(on_record).collect();
+    for phrase in &asked.medicine_phrases {
+        if !recorded.iter().any(|other| *other == phrase || describes(phrase, other)) {
             gaps.push(Gap::NoDrugRecord(entity.clone(), phrase.clone()));
         }
     }

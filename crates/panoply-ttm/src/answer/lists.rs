@@ -155,6 +155,13 @@ fn asked_cautions(catalog: &HerbCatalog, question: &ParsedQuestion) -> Vec<Strin
         codes.extend(near.map(|cover| cover.code.clone()));
     }
     codes.extend(patient.cautions.iter().cloned());
+    // A named medicine is looked up with all its classes.
+    if !patient.medicines.is_empty() {
+        let is_interaction = |code: &String| {
+            catalog.caution(code).is_some_and(|caution| caution.kind == "interaction")
+        };
+        codes.retain(|code| !is_interaction(code));
+    }
     unique(codes)
 }
 
@@ -283,7 +290,8 @@ fn sentence(
     most: usize,
     checked: bool,
 ) -> Option<String> {
-    let names: Vec<&str> = items.iter().take(most).map(|item| item.name.as_str()).collect();
+    // A medicine may have the name of its herb.
+    let names = unique(items.iter().take(most).map(|item| &item.name));
     if names.is_empty() {
         return None;
     }

@@ -26,6 +26,8 @@ pub struct ParsedQuestion {
     pub aspects: Vec<Aspect>,
     /// Remaining content words.
     pub words: Vec<QueryUnit>,
+    /// Those of `words` that are interrogated: `amount` in `what amount of ginger`.
+    pub interrogated: Vec<QueryUnit>,
     /// Patient and intent.
     pub safety: ParsedPatient,
 }
@@ -68,8 +70,13 @@ impl NamedEntity {
         self.ids.iter().filter(move |(own, _)| *own == kind).map(|(_, id)| id.as_str())
     }
 
-    fn is(&self, kind: EntityKind) -> bool {
+    pub(super) fn is(&self, kind: EntityKind) -> bool {
         self.of(kind).next().is_some()
+    }
+
+    /// Returns whether it is a herb or formulation.
+    pub fn is_subject(&self) -> bool {
+        self.is(EntityKind::Herb) || self.is(EntityKind::Formulation)
     }
 }
 
@@ -114,17 +121,14 @@ impl ParsedQuestion {
             let weight = if weight > 0.0 { weight } else { NAME_WEIGHT };
             named_entities.push((range, NamedEntity { name, ids, weight, certainty }));
         }
-        let names_entity = |entity: &NamedEntity| {
-            entity.is(EntityKind::Herb) || entity.is(EntityKind::Formulation)
-        };
         let entity_ranges: Vec<Range<usize>> = named_entities
             .iter()
-            .filter(|(_, entity)| names_entity(entity))
+            .filter(|(_, entity)| entity.is_subject())
             .map(|(range, _)| range.clone())
             .collect();
         let mut safety = catalog.patient_words.read(catalog, &text, &tokens, &entity_ranges);
         let read = safety.ranges.clone();
-        for (place, entity) in named_entities.iter().filter(|(_, entity)| !names_entity(entity)) {
+        for (place, entity) in named_entities.iter().filter(|(_, entity)| !entity.is_subject()) {
             // `เหล้า` inside `ติดเหล้า` was already read as part of the longer phrase.
             let inside = |range: &Range<usize>| {
                 range.start <= place.start && place.end <= range.end && range.len() > place.len()
@@ -156,13 +160,15 @@ impl ParsedQuestion {
                     .iter()
                     .any(|range| range.start <= unit.range.start && unit.range.end <= range.end)
         };
-        let words = units.iter().filter(|unit| !explained(unit)).cloned().collect();
-        let aspects = strong_aspects(&text, &asked);
+        let words: Vec<QueryUnit> = units.iter().filter(|unit| !explained(unit)).cloned().collect();
+        let interrogated = interrogated(&text, &tokens, &words, &safety.ranges);
+        let aspects = fitting_aspects(&text, &asked, &named_entities, &safety);
         Self {
             language,
             named_entities: named_entities.into_iter().map(|(_, entity)| entity).collect(),
             aspects,
             words,
+            interrogated,
             safety,
         }
     }
@@ -205,10 +211,7 @@ impl ParsedQuestion {
     /// together with a medicine or patient. `What is X used for in Y` does not.
     pub fn asks_for_danger(&self) -> bool {
         let patient = &self.safety.patient;
-        let named = self
-            .named_entities
-            .iter()
-            .any(|entity| entity.is(EntityKind::Herb) || entity.is(EntityKind::Formulation));
+        let named = self.named_entities.iter().any(NamedEntity::is_subject);
         let dangerous = self.aspects.iter().any(|aspect| aspect.is_dangerous());
         let permission = self.safety.asks_permission || dangerous;
         match (named, patient.is_unknown()) {
@@ -220,14 +223,18 @@ impl ParsedQuestion {
 
     /// Returns whether the question touches safety: contraindications, interactions or doses.
     pub fn is_about_danger(&self) -> bool {
-        let named = self
-            .named_entities
-            .iter()
-            .any(|entity| entity.is(EntityKind::Herb) || entity.is(EntityKind::Formulation));
+        let named = self.named_entities.iter().any(NamedEntity::is_subject);
         named && !self.safety.patient.is_unknown()
             || self.aspects.iter().any(|aspect| aspect.is_dangerous())
             || !self.named_cautions().is_empty()
             || !self.named(EntityKind::Drug).is_empty()
+    }
+
+    /// Returns the question weight that a passage must cover to be quoted. A question that names
+    /// nothing of the data has only its words to tell what it is about: half of them must occur.
+    pub(super) fn min_relevance(&self) -> f32 {
+        let whole: f32 = self.words.iter().map(|unit| unit.weight).sum();
+        if self.named_entities.is_empty() { whole / 2.0 } else { 0.0 }
     }
 
     /// Returns the requested aspects that the data do not contain.
@@ -260,6 +267,9 @@ impl Language {
     }
 }
 
+/// Dosage forms, which alone do not ask for a dose if the question describes a patient.
+const FORMS: [&str; 4] = ["capsule", "capsules", "tablet", "tablets"];
+
 /// Weak cues: they count only if no other aspect is asked for.
 const WEAK: &[(&str, Aspect)] = &[
     ("what is", Aspect::Identity),
@@ -274,6 +284,32 @@ const WEAK: &[(&str, Aspect)] = &[
     ("used", Aspect::Uses),
     ("mix", Aspect::Interactions),
 ];
+
+/// Returns the aspects that fit the names and the patient of the question.
+fn fitting_aspects(
+    text: &str,
+    asked: &[(Range<usize>, Aspect)],
+    named_entities: &[(Range<usize>, NamedEntity)],
+    safety: &ParsedPatient,
+) -> Vec<Aspect> {
+    let mut aspects = strong_aspects(text, asked);
+    // `Which herbs are there for a cough` does not ask for the ingredients of anything.
+    let consists = |(_, entity): &(Range<usize>, NamedEntity)| {
+        entity.is_subject() || entity.is(EntityKind::Constituent)
+    };
+    if !named_entities.iter().any(consists) {
+        aspects.retain(|aspect| *aspect != Aspect::Ingredients);
+    }
+    // `I have a bad liver; andrographis capsules?` asks whether, not how many.
+    let mut doses = asked.iter().filter(|(_, aspect)| *aspect == Aspect::Dose);
+    let form_only = |(range, _): &(Range<usize>, Aspect)| {
+        FORMS.contains(&text.get(range.clone()).unwrap_or_default())
+    };
+    if !safety.patient.is_unknown() && doses.all(form_only) {
+        aspects.retain(|aspect| *aspect != Aspect::Dose);
+    }
+    aspects
+}
 
 /// Returns the distinct aspects, without those that only weak cues support if stronger ones exist.
 fn strong_aspects(text: &str, asked: &[(Range<usize>, Aspect)]) -> Vec<Aspect> {
@@ -294,6 +330,30 @@ fn strong_aspects(text: &str, asked: &[(Range<usize>, Aspect)]) -> Vec<Aspect> {
         }
     }
     once
+}
+
+/// Returns the words that directly follow `what`, `which` or `how`, apart from words about the
+/// patient: the question asks for them, whatever they mean. Thai quantities are cues of
+/// [`Aspect::Dose`].
+fn interrogated(
+    text: &str,
+    tokens: &[Token],
+    words: &[QueryUnit],
+    patient: &[Range<usize>],
+) -> Vec<QueryUnit> {
+    let is_interrogative = |token: &Token| {
+        ["what", "which", "how"].iter().any(|word| token.text(text).eq_ignore_ascii_case(word))
+    };
+    let unit_at = |token: &Token| words.iter().find(|unit| overlap(&unit.range, &token.range));
+    let of_patient = |token: &Token| patient.iter().any(|range| overlap(range, &token.range));
+    let mut found: Vec<QueryUnit> = Vec::new();
+    for (place, _) in tokens.iter().enumerate().filter(|(_, token)| is_interrogative(token)) {
+        let rest = tokens.get(place + 1..).unwrap_or_default().iter();
+        let phrase = rest.take_while(|token| unit_at(token).is_some() || of_patient(token));
+        found.extend(phrase.filter_map(unit_at).cloned());
+    }
+    found.dedup();
+    found
 }
 
 /// Groups mentions by position. A fuzzy mention is placed at the most similar words, or dropped if

@@ -26,6 +26,17 @@ pub enum Gap {
 }
 
 impl Gap {
+    /// Returns whether it says that no warning is recorded.
+    pub const fn denies_warning(&self) -> bool {
+        matches!(
+            self,
+            Self::NoSafetyRecord(_)
+                | Self::NoDrugRecord(..)
+                | Self::NoGroupRecord(..)
+                | Self::NoFacts(_, Aspect::Cautions | Aspect::Interactions)
+        )
+    }
+
     /// Renders the gap as a sentence.
     pub fn to_sentence(&self, catalog: &HerbCatalog, language: Language) -> String {
         let name = |id: &str| {

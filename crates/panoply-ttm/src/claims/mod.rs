@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use self::cues::Cue;
-use crate::text::is_thai;
+use crate::text::{is_thai, normalize};
 
 /// Stance of a clause on use.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -71,6 +71,8 @@ pub struct Clause {
     pub directions: Vec<(Mark, String)>,
     /// Whether another statement is denied.
     pub denied: bool,
+    /// Whether the clause doubts or refutes what it says: a myth, no evidence, an open question.
+    pub doubted: bool,
 }
 
 /// Splits a normalised text into clauses.
@@ -86,6 +88,26 @@ pub fn clauses(text: &str) -> Vec<Clause> {
     found
 }
 
+/// Names of official sources that a document may pose as.
+const OFFICIAL: [&str; 9] = [
+    "national list of essential",
+    "national essential medicines list",
+    "nlem",
+    "ministry of public health",
+    "thai fda",
+    "บัญชียาหลัก",
+    "กระทรวงสาธารณสุข",
+    "กรมการแพทย์แผนไทย",
+    "สำนักงานคณะกรรมการอาหารและยา",
+];
+
+/// Returns whether a text presents itself as an official source. A user document may say so, but
+/// is never quoted as one.
+pub fn poses_as_official(text: &str) -> bool {
+    let text = normalize(text).text().to_lowercase();
+    OFFICIAL.iter().any(|name| text.contains(name))
+}
+
 /// Maximum distance in bytes between a negation and the cue it negates.
 const NEGATION_WINDOW: usize = 42;
 
@@ -97,10 +119,14 @@ fn clause(text: &str, range: Range<usize>) -> Clause {
         marks: BTreeSet::new(),
         directions: Vec::new(),
         denied: false,
+        doubted: false,
     };
     let mut denial: Option<usize> = None;
     let mut myth = false;
     for (place, cue) in cues::find(piece) {
+        // A negation does not reach across a colon: `not for everyone: it must not be used`.
+        denial =
+            denial.filter(|end| !piece.get(*end..place.start).is_some_and(|gap| gap.contains(':')));
         let denied = denial.is_some_and(|end| place.start.saturating_sub(end) <= NEGATION_WINDOW);
         match cue {
             Cue::Not => {
@@ -150,6 +176,7 @@ fn clause(text: &str, range: Range<usize>) -> Clause {
             }
         }
         clause.denied = true;
+        clause.doubted = true;
     }
     if permits_at_the_end(piece) {
         clause.stances.insert(Stance::Permits);
@@ -236,7 +263,6 @@ fn split(text: &str) -> Vec<(Range<usize>, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::normalize;
 
     fn stance(text: &str) -> Option<Stance> {
         let clauses = clauses(normalize(text).text());

@@ -26,6 +26,10 @@ pub struct GivenAnswer {
     pub confidence: f64,
     /// Statements of the answer.
     pub statements: Vec<AnswerStatement>,
+    /// Warnings that the reply carries beside the answer.
+    pub dangers: Vec<String>,
+    /// Sentences of the reply that say that no warning is recorded.
+    pub absences: Vec<String>,
 }
 
 /// A statement of an answer.
@@ -37,6 +41,12 @@ pub struct AnswerStatement {
     pub supported: bool,
     /// Citations of the statement.
     pub citations: Vec<StatementCitation>,
+    /// Whether a cited passage warns.
+    pub warns: bool,
+    /// Whether a cited passage forbids and the statement does not.
+    pub softened: bool,
+    /// Whether the statement permits and a cited passage warns.
+    pub reversed: bool,
 }
 
 /// A citation of a statement.
@@ -46,6 +56,8 @@ pub struct StatementCitation {
     pub id: String,
     /// Whether it supports the statement.
     pub supports: bool,
+    /// Ids that the cited passage names.
+    pub about: Vec<String>,
 }
 
 /// An answer with its verdict.
@@ -58,6 +70,8 @@ pub struct JudgedAnswer {
     pub missing: Vec<String>,
     /// Number of expected facts.
     pub wanted: usize,
+    /// Ids of expected facts that neither the answer nor its dangers state.
+    pub omitted: Vec<String>,
     /// Forbidden words that the answer contains.
     pub forbidden: Vec<String>,
     /// Verdict on the question.
@@ -87,6 +101,10 @@ pub(super) fn judge(
     let Expected { must, must_not, .. } = &question.expected;
     let missing = must.iter().filter(|fact| !fact.any_of.iter().any(has));
     let missing: Vec<String> = missing.map(|fact| fact.ids.join(" ")).collect();
+    let dangers = in_one_spelling(&given.dangers.join("\n"));
+    let carried = |word: &String| has(word) || dangers.contains(&in_one_spelling(word));
+    let omitted = must.iter().filter(|fact| !fact.any_of.iter().any(carried));
+    let omitted: Vec<String> = omitted.map(|fact| fact.ids.join(" ")).collect();
     let forbidden: Vec<String> = must_not.iter().filter(|word| has(word)).cloned().collect();
     let verdict = match (given.withheld.is_empty(), question.has_no_answer()) {
         (false, true) => Verdict::Right,
@@ -96,7 +114,7 @@ pub(super) fn judge(
         (true, false) if missing.is_empty() && forbidden.is_empty() => Verdict::Right,
         (true, false) => Verdict::Wrong,
     };
-    Ok(JudgedAnswer { given, missing, wanted: must.len(), forbidden, verdict })
+    Ok(JudgedAnswer { given, missing, wanted: must.len(), omitted, forbidden, verdict })
 }
 
 /// Normalises spelling. Leading and trailing spaces are significant: ` mg `.
@@ -127,6 +145,24 @@ pub(super) struct Tally {
     pub facts: usize,
     /// Expected facts that were found.
     pub facts_there: usize,
+    /// Expected warnings.
+    pub warnings: usize,
+    /// Expected warnings that the reply does not carry.
+    pub omitted: usize,
+    /// Safety questions with a recorded warning.
+    pub on_record: usize,
+    /// Those whose reply says that nothing is recorded.
+    pub denied_on_record: usize,
+    /// Statements that cite a warning.
+    pub warning_statements: usize,
+    /// Those that are weaker than a passage they cite.
+    pub softened: usize,
+    /// Those that permit what a passage they cite warns against.
+    pub reversed: usize,
+    /// Citations of questions with expected ids.
+    pub judged_citations: usize,
+    /// Those that are about an expected id.
+    pub relevant: usize,
 }
 
 impl Tally {
@@ -147,7 +183,25 @@ impl Tally {
             self.facts += answer.wanted;
             self.facts_there += answer.wanted - answer.missing.len();
         }
+        if question.expected.safety && answer.wanted > 0 {
+            self.warnings += answer.wanted;
+            self.omitted += answer.omitted.len();
+            self.on_record += 1;
+            self.denied_on_record += usize::from(!answer.given.absences.is_empty());
+        }
+        let must = question.expected.must.iter().flat_map(|fact| &fact.ids);
+        let expected: Vec<&String> = must.chain(&question.relevant).collect();
         for statement in &answer.given.statements {
+            self.warning_statements += usize::from(statement.warns);
+            self.softened += usize::from(statement.softened);
+            self.reversed += usize::from(statement.reversed);
+            if !expected.is_empty() {
+                let relevant = |one: &&StatementCitation| {
+                    expected.iter().any(|id| one.id == **id || one.about.contains(id))
+                };
+                self.judged_citations += statement.citations.len();
+                self.relevant += statement.citations.iter().filter(relevant).count();
+            }
             self.statements += 1;
             self.supported += usize::from(statement.supported);
             self.citations += statement.citations.len();
@@ -202,8 +256,8 @@ mod tests {
     }
 
     #[test]
-    fn tally_sums_statements_citations_and_withheld_answers() {
-        let lines = r#"{"id": "1", "question": "a", "withhold": false, "must": [{"ids": ["x"], "any_of": ["x"]}], "must_not": []}
+    fn tally_sums_statements_citations_warnings_and_withheld_answers() {
+        let lines = r#"{"id": "1", "question": "a", "withhold": false, "safety": true, "must": [{"ids": ["x"], "any_of": ["x"]}, {"ids": ["w"], "any_of": ["w"]}], "must_not": []}
 {"id": "2", "question": "b", "withhold": true, "must": [], "must_not": []}
 {"id": "3", "question": "c", "withhold": false, "may_withhold": true, "must": [{"ids": ["z"], "any_of": ["z"]}], "must_not": []}"#;
         let questions = parse(lines).unwrap();
@@ -213,12 +267,16 @@ mod tests {
                 text: "x".to_owned(),
                 supported: true,
                 citations: vec![
-                    StatementCitation { id: "a".to_owned(), supports: true },
-                    StatementCitation { id: "b".to_owned(), supports: false },
+                    StatementCitation { id: "x".to_owned(), supports: true, about: Vec::new() },
+                    StatementCitation { id: "b".to_owned(), supports: false, about: Vec::new() },
                 ],
+                warns: true,
+                softened: true,
+                reversed: false,
             },
-            AnswerStatement { text: "y".to_owned(), supported: false, citations: Vec::new() },
+            AnswerStatement { text: "y".to_owned(), ..AnswerStatement::default() },
         ];
+        given.absences = vec!["nothing is recorded".to_owned()];
         let answers = [
             judge(&Says(given), &questions[0]).unwrap(),
             judge(&withholds(), &questions[1]).unwrap(),
@@ -234,8 +292,17 @@ mod tests {
             supported: 1,
             citations: 2,
             supporting: 1,
-            facts: 1,
+            facts: 2,
             facts_there: 1,
+            warnings: 2,
+            omitted: 1,
+            on_record: 1,
+            denied_on_record: 1,
+            warning_statements: 1,
+            softened: 1,
+            reversed: 0,
+            judged_citations: 2,
+            relevant: 1,
         };
         assert_eq!(tally, expected);
     }

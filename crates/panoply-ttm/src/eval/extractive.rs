@@ -4,10 +4,13 @@
 //! the named document and the statement needs it: it supports the statement alone, or the remaining
 //! citations do not (citation precision of Gao et al. 2023, ALCE).
 
+use std::collections::BTreeSet;
+
 use super::answers::{AnswerStatement, Answers, GivenAnswer, StatementCitation};
 use crate::answer::{
     AnswerOutcome, AnswerRequest, Citation, Language, Sentence, answer, supported,
 };
+use crate::claims::{Stance, clauses};
 use crate::knowledge::Knowledge;
 use crate::papers::UserStoreError;
 use crate::search::Engine;
@@ -36,6 +39,8 @@ impl Answers for Extractive<'_> {
             withheld: withheld.map(|reason| reason.code()).collect(),
             confidence: answered.scores.answer_conf,
             statements: self.statements(&answered)?,
+            dangers: answered.dangers.iter().map(|one| one.citation.span.clone()).collect(),
+            absences: self.absences(&answered),
         })
     }
 }
@@ -49,15 +54,39 @@ impl Extractive<'_> {
                 let occurs = self.span_occurs(citation);
                 let supports = |occurs| occurs && self.needs(sentence, *place, all);
                 let id = citation.id.clone();
-                Some(occurs.map(|occurs| StatementCitation { id, supports: supports(occurs) }))
+                let about = self.engine.names_in(&citation.span).into_iter().map(|one| one.id);
+                let about: Vec<String> = about.collect();
+                Some(occurs.map(|occurs| StatementCitation {
+                    id,
+                    supports: supports(occurs),
+                    about,
+                }))
             };
             let cited = sentence.citations.iter().filter_map(cited);
             let citations = cited.collect::<Result<Vec<StatementCitation>, UserStoreError>>()?;
             let supported = !citations.is_empty()
                 && supported(&self.knowledge.catalog, self.engine, sentence, all);
-            Ok(AnswerStatement { text: sentence.text.clone(), supported, citations })
+            let own = stances(&sentence.text);
+            let spans = sentence.citations.iter().filter_map(|place| all.get(*place));
+            let cited: Vec<_> = spans.map(|citation| stances(&citation.span)).collect();
+            let any = |stance| cited.iter().any(|stances| stances.contains(&stance));
+            let warns = any(Stance::Forbids) || any(Stance::Cautions);
+            Ok(AnswerStatement {
+                text: sentence.text.clone(),
+                supported,
+                citations,
+                warns,
+                softened: any(Stance::Forbids) && !own.contains(&Stance::Forbids),
+                reversed: warns && own.contains(&Stance::Permits) && !any(Stance::Permits),
+            })
         };
         answered.sentences.iter().map(stated).collect()
+    }
+
+    /// Returns the sentences that say that no warning is recorded.
+    fn absences(&self, answered: &AnswerOutcome) -> Vec<String> {
+        let gaps = answered.gaps.iter().filter(|gap| gap.denies_warning());
+        gaps.map(|gap| gap.to_sentence(&self.knowledge.catalog, answered.language)).collect()
     }
 
     /// Returns whether a statement needs the citation at an index.
@@ -78,4 +107,9 @@ impl Extractive<'_> {
         let mut passages = document.passages.iter();
         Ok(passages.any(|passage| normalize(&passage.text).text().contains(span.text())))
     }
+}
+
+fn stances(text: &str) -> BTreeSet<Stance> {
+    let normalized = normalize(text);
+    clauses(normalized.text()).into_iter().flat_map(|clause| clause.stances).collect()
 }

@@ -23,6 +23,16 @@ pub enum Metric {
     WithholdingPrecision,
     /// Share of unanswerable questions that were withheld.
     WithholdingRecall,
+    /// Share of expected warnings that neither the answer nor its dangers state.
+    SafetyOmission,
+    /// Share of safety questions with a recorded warning whose reply says that nothing is recorded.
+    FalseAbsence,
+    /// Share of warning statements that are weaker than a passage they cite.
+    SoftenedLevel,
+    /// Share of warning statements that permit what a passage they cite warns against.
+    ReversedPolarity,
+    /// Share of citations that are about an expected herb, medicine or fact.
+    CitationRelevance,
 }
 
 /// An unknown metric name.
@@ -32,7 +42,7 @@ pub struct UnknownMetric(pub String);
 
 impl Metric {
     /// Names accepted by [`Self::parse`]; `k` is a number from 1 to 100 or the parameter `k`.
-    pub const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 14] = [
         "R@k",
         "MRR",
         "nDCG@k",
@@ -42,6 +52,11 @@ impl Metric {
         "withholding_rate",
         "withholding_precision",
         "withholding_recall",
+        "safety_omission",
+        "false_absence",
+        "softened_level",
+        "reversed_polarity",
+        "citation_relevance",
     ];
 
     /// Parses a metric name, ignoring case. `R@k` uses the parameter `k`; `R@5` does not.
@@ -66,13 +81,18 @@ impl Metric {
     }
 
     /// Metrics of answers.
-    pub const OF_ANSWERS: [Self; 6] = [
+    pub const OF_ANSWERS: [Self; 11] = [
         Self::Factuality,
         Self::CitationPrecision,
         Self::FactRecall,
         Self::WithholdingRate,
         Self::WithholdingPrecision,
         Self::WithholdingRecall,
+        Self::SafetyOmission,
+        Self::FalseAbsence,
+        Self::SoftenedLevel,
+        Self::ReversedPolarity,
+        Self::CitationRelevance,
     ];
 
     /// Returns whether this is a metric of answers, not of rankings.
@@ -108,6 +128,11 @@ impl fmt::Display for Metric {
             Self::WithholdingRate => f.write_str("withholding_rate"),
             Self::WithholdingPrecision => f.write_str("withholding_precision"),
             Self::WithholdingRecall => f.write_str("withholding_recall"),
+            Self::SafetyOmission => f.write_str("safety_omission"),
+            Self::FalseAbsence => f.write_str("false_absence"),
+            Self::SoftenedLevel => f.write_str("softened_level"),
+            Self::ReversedPolarity => f.write_str("reversed_polarity"),
+            Self::CitationRelevance => f.write_str("citation_relevance"),
         }
     }
 }

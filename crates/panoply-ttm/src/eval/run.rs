@@ -234,6 +234,11 @@ fn share(metric: Metric, row: &Row) -> Share {
         Metric::WithholdingRate => of_answer(tally.withheld, tally.asked),
         Metric::WithholdingPrecision => of_answer(tally.rightly_withheld, tally.withheld),
         Metric::WithholdingRecall => of_answer(tally.rightly_withheld, tally.unanswerable),
+        Metric::SafetyOmission => of_answer(tally.omitted, tally.warnings),
+        Metric::FalseAbsence => of_answer(tally.denied_on_record, tally.on_record),
+        Metric::SoftenedLevel => of_answer(tally.softened, tally.warning_statements),
+        Metric::ReversedPolarity => of_answer(tally.reversed, tally.warning_statements),
+        Metric::CitationRelevance => of_answer(tally.relevant, tally.judged_citations),
     }
 }
 

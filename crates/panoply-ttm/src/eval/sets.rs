@@ -11,6 +11,8 @@ const CURATED: &str = include_str!("../../../../data/ttm/eval/curated.jsonl");
 const HELD_OUT: &str = include_str!("../../../../data/ttm/eval/held.jsonl");
 const CROSSLINGUAL: &str = include_str!("../../../../data/ttm/eval/crosslingual.jsonl");
 const ANSWERS: &str = include_str!("../../../../data/ttm/eval/answers.jsonl");
+const LAY_TUNE: &str = include_str!("../../../../data/ttm/eval/lay_tune.jsonl");
+const LAY_HELD: &str = include_str!("../../../../data/ttm/eval/lay_held.jsonl");
 
 /// A bundled set of questions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,6 +27,10 @@ pub enum Bundled {
     Crosslingual,
     /// Questions with expected answers; test set.
     Answers,
+    /// Questions in everyday wording; for tuning.
+    LayTune,
+    /// Questions in everyday wording; test set.
+    LayHeld,
 }
 
 impl Bundled {
@@ -36,6 +42,8 @@ impl Bundled {
             Self::Held => HELD_OUT,
             Self::Crosslingual => CROSSLINGUAL,
             Self::Answers => ANSWERS,
+            Self::LayTune => LAY_TUNE,
+            Self::LayHeld => LAY_HELD,
         };
         parse(lines)
     }
@@ -69,6 +77,8 @@ pub struct Expected {
     pub must: Vec<Fact>,
     /// Forbidden words.
     pub must_not: Vec<String>,
+    /// Whether the expected facts are warnings.
+    pub safety: bool,
 }
 
 /// An expected fact.
@@ -108,8 +118,8 @@ struct Line {
     may_withhold: bool,
     #[serde(default, rename = "reason")]
     _reason: String,
-    #[serde(default, rename = "safety")]
-    _safety: bool,
+    #[serde(default)]
+    safety: bool,
     #[serde(default)]
     must: Vec<Fact>,
     #[serde(default)]
@@ -208,6 +218,7 @@ fn question(number: usize, line: &str) -> Result<JudgedQuestion, String> {
             may_withhold: line.may_withhold,
             must: line.must,
             must_not: line.must_not,
+            safety: line.safety,
         },
     })
 }
@@ -277,6 +288,8 @@ mod tests {
             (Bundled::Held, 153),
             (Bundled::Crosslingual, 84),
             (Bundled::Answers, 158),
+            (Bundled::LayTune, 183),
+            (Bundled::LayHeld, 149),
         ];
         for (set, count) in cases {
             assert_eq!(set.questions().unwrap().len(), count, "{set:?}");
@@ -287,11 +300,12 @@ mod tests {
     fn tuning_and_test_questions_are_disjoint() {
         // Every second cross-lingual question, starting with the first, may be used for tuning.
         let across = Bundled::Crosslingual.questions().unwrap().into_iter().skip(1).step_by(2);
-        let judges = [Bundled::Held, Bundled::Answers];
+        let judges = [Bundled::Held, Bundled::Answers, Bundled::LayHeld];
         let judges = judges.into_iter().flat_map(|set| set.questions().unwrap());
         let judges: Vec<String> = judges.chain(across).map(|one| one.query).collect();
         let tune = Bundled::Tune.questions().unwrap();
-        let mut tune: BTreeSet<String> = tune.iter().map(|one| same_as(&one.query)).collect();
+        let tune = tune.into_iter().chain(Bundled::LayTune.questions().unwrap());
+        let mut tune: BTreeSet<String> = tune.map(|one| same_as(&one.query)).collect();
         // Confidence is calibrated on these questions only.
         let calibration = include_str!("../../../../data/ttm/eval/calibration.jsonl");
         for line in calibration.lines().filter(|line| !line.trim().is_empty()) {

@@ -2,11 +2,13 @@
 //!
 //! A fact needs a herb or formulation before the object in the same sentence, or at the end of the
 //! previous one, and a cue between them that states the relation. Negated statements are dropped.
-//! Proximity alone never yields a fact.
+//! Proximity alone never yields a fact. Tables are read by their headers: [`tables`].
 
 use std::ops::Range;
 
+use super::fact_cues::{CARE, Cue, DENIALS, FORBIDS, HOLDS, INTERACTS, USED};
 use super::gazetteer::{Gazetteer, Named};
+use super::tables;
 use crate::claims::{Clause, Mark, Stance, clauses};
 use crate::model::{Level, NodeType};
 use crate::text::{Normalized, is_thai, normalize};
@@ -19,139 +21,6 @@ pub const SURE: u8 = 60;
 const MAX_SENTENCE_LENGTH: usize = 1200;
 /// Distance in bytes of normalised text within which a negation applies to its object.
 const DENIAL_WINDOW: usize = 60;
-
-/// Cue words of a relation.
-struct Cue {
-    rule: &'static str,
-    words: &'static [&'static str],
-}
-
-const HOLDS: Cue = Cue {
-    rule: "holds",
-    words: &[
-        "มีสาร",
-        "สารสำคัญ",
-        "สารออกฤทธิ์",
-        "ประกอบด้วย",
-        "องค์ประกอบ",
-        "พบสาร",
-        "ให้สาร",
-        "มีน้ำมัน",
-        "contain",
-        "constituent",
-        "compound",
-        "rich in",
-        "consist",
-        "isolated",
-        "active principle",
-    ],
-};
-const USED: Cue = Cue {
-    rule: "used-for",
-    words: &[
-        "แก้",
-        "บรรเทา",
-        "รักษา",
-        "สรรพคุณ",
-        "ใช้ลด",
-        "ลดอาการ",
-        "ช่วยลด",
-        "ขับลม",
-        "ข้อบ่งใช้",
-        "บำบัด",
-        "ป้องกัน",
-        "ใช้สำหรับ",
-        "used for",
-        "used to",
-        "used in",
-        "use in",
-        "treat",
-        "reliev",
-        "relief",
-        "indicated",
-        "alleviat",
-        "remedy for",
-        "reduc",
-        "improv",
-        "effective against",
-        "effective for",
-    ],
-};
-const FORBIDS: Cue = Cue {
-    rule: "forbidden",
-    words: &[
-        "ห้าม",
-        "ไม่ควรใช้",
-        "ไม่ควรรับประทาน",
-        "ไม่ควรกิน",
-        "ข้อห้ามใช้",
-        "หลีกเลี่ยง",
-        "contraindicat",
-        "must not",
-        "should not be",
-        "should not use",
-        "do not use",
-        "avoid",
-        "not recommended",
-        "not be used",
-    ],
-};
-const CARE: Cue = Cue {
-    rule: "care",
-    words: &[
-        "ระวัง",
-        "ข้อควรระวัง",
-        "ระมัดระวัง",
-        "ปรึกษาแพทย์",
-        "caution",
-        "care ",
-        "careful",
-        "precaution",
-        "warn",
-        "consult",
-    ],
-};
-const INTERACTS: Cue = Cue {
-    rule: "interacts",
-    words: &[
-        "ร่วมกับ",
-        "พร้อมกับ",
-        "อันตรกิริยา",
-        "เสริมฤทธิ์",
-        "ต้านฤทธิ์",
-        "interact",
-        "together with",
-        "concurrent",
-        "combin",
-        "co-administ",
-        "coadminist",
-        "potentiat",
-        "enhance the effect",
-        "alongside",
-    ],
-};
-/// Negation words.
-const DENIALS: [&str; 19] = [
-    "ไม่มี",
-    "ไม่พบ",
-    "ไม่ได้",
-    "ไม่ใช่",
-    "ไม่ช่วย",
-    "ไม่สามารถ",
-    "ปราศจาก",
-    "ยังไม่",
-    "มิได้",
-    "no evidence",
-    "not ",
-    "did not",
-    "does not",
-    "without",
-    "lack of",
-    "failed to",
-    "n't ",
-    "neither",
-    " no ",
-];
 
 /// Facts extracted from a page.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -166,6 +35,22 @@ pub struct PageFacts {
     pub named: Vec<(usize, String)>,
 }
 
+impl PageFacts {
+    /// Adds a fact unless it is known at this certainty.
+    pub(super) fn add(&mut self, fact: Fact) {
+        let known = |other: &Fact| other.subject == fact.subject && other.claim == fact.claim;
+        if self.facts.iter().any(known) {
+            return;
+        }
+        if fact.said.certainty >= SURE {
+            self.unsure.retain(|other| !known(other));
+            self.facts.push(fact);
+        } else if !self.unsure.iter().any(known) {
+            self.unsure.push(fact);
+        }
+    }
+}
+
 /// Page position and OCR certainty.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'d> {
@@ -177,8 +62,20 @@ pub struct Place<'d> {
     pub certainty: u8,
 }
 
-/// Extracts facts from a page.
+/// Extracts facts from a page: its tables, then its sentences.
 pub fn read(text: &str, place: Place<'_>, gazetteer: &Gazetteer) -> PageFacts {
+    let tables = tables::tables(text);
+    let mut reading = tables::facts(text, &tables, place, gazetteer);
+    let prose = tables::prose(text, &tables);
+    let sentences = read_sentences(&prose, place, gazetteer);
+    sentences.facts.into_iter().chain(sentences.unsure).for_each(|fact| reading.add(fact));
+    reading.denied += sentences.denied;
+    reading.named.extend(sentences.named);
+    reading.named.sort();
+    reading
+}
+
+fn read_sentences(text: &str, place: Place<'_>, gazetteer: &Gazetteer) -> PageFacts {
     let normalized = normalize(text);
     let named = gazetteer.named(&normalized);
     let mut reading = PageFacts::default();
@@ -204,7 +101,7 @@ pub fn read(text: &str, place: Place<'_>, gazetteer: &Gazetteer) -> PageFacts {
     reading
 }
 
-const fn is_subject(kind: NodeType) -> bool {
+pub(super) const fn is_subject(kind: NodeType) -> bool {
     matches!(kind, NodeType::Herb | NodeType::Formulation)
 }
 
@@ -245,14 +142,23 @@ impl PageParser<'_> {
                 (from.min(object.range.start), object.range.start)
             };
             let between = self.normalized.text().get(start..end).unwrap_or_default();
-            let Some((claim, rule, at)) = claim(object, between) else { continue };
+            let lead = lead(self.normalized.text(), sentence.start, first, here);
+            let last = subjects.named.iter().map(|one| one.range.end).max().unwrap_or(0);
+            let after = object.range.end.max(last).min(sentence.end);
+            let tail = tail(self.normalized.text(), after, sentence.end, here);
+            let found = claim(object, between)
+                .or_else(|| claim_outside(object, lead))
+                .or_else(|| claim_outside(object, tail));
+            let Some((claim, rule, at)) = found else { continue };
             let window = between.get(floor(between, at.saturating_sub(DENIAL_WINDOW))..);
-            let warns = matches!(claim, Claim::Warns { .. } | Claim::InteractsWith { .. });
             // A prohibition is itself a negation; a preceding negation refers to something else.
-            let near = !warns
+            let is_warning = matches!(claim, Claim::Warns { .. } | Claim::InteractsWith { .. });
+            let prohibits =
+                [FORBIDS, CARE].iter().any(|cue| last_cue(between, cue.words).is_some());
+            let near = !(is_warning && (prohibits || rule != INTERACTS.rule))
                 && window.is_some_and(|window| DENIALS.iter().any(|word| window.contains(word)));
             let place = object.range.start.saturating_sub(sentence.start);
-            let denied = near || is_denied(&claimed, place, &claim);
+            let denied = near || is_denied(&claimed, place, &claim) || is_refuted(text);
             for subject in &subjects.named {
                 if matches!(claim, Claim::Holds { .. }) && subject.kind != NodeType::Herb {
                     continue;
@@ -262,17 +168,7 @@ impl PageParser<'_> {
                     continue;
                 }
                 let fact = self.fact(sentence, subject, object, claim.clone(), rule, subjects.less);
-                let known =
-                    |other: &Fact| other.subject == fact.subject && other.claim == fact.claim;
-                if reading.facts.iter().any(known) {
-                    continue;
-                }
-                if fact.said.certainty >= SURE {
-                    reading.unsure.retain(|other| !known(other));
-                    reading.facts.push(fact);
-                } else if !reading.unsure.iter().any(known) {
-                    reading.unsure.push(fact);
-                }
+                reading.add(fact);
             }
         }
     }
@@ -318,6 +214,9 @@ fn is_denied(clauses: &[Clause], place: usize, claim: &Claim) -> bool {
     let around = clauses.iter().find(|clause| clause.range.contains(&place));
     let Some(clause) = around else { return false };
     let has = |mark| clause.marks.contains(&mark);
+    if clause.doubted {
+        return true;
+    }
     match claim {
         Claim::Warns { .. } | Claim::InteractsWith { .. } => {
             clause.stances.contains(&Stance::Permits) || has(Mark::InteractsNot)
@@ -325,6 +224,45 @@ fn is_denied(clauses: &[Clause], place: usize, claim: &Claim) -> bool {
         Claim::UsedFor { .. } => has(Mark::TreatsNot),
         Claim::Holds { .. } => false,
     }
+}
+
+/// Returns whether a sentence asks instead of stating, or calls what it says false.
+fn is_refuted(sentence: &str) -> bool {
+    let sentence = sentence.trim();
+    let false_words = [
+        "this is false",
+        "that is false",
+        "this is untrue",
+        "is not true",
+        "this is wrong",
+        "ไม่เป็นความจริง",
+        "ไม่จริง",
+    ];
+    false_words.iter().any(|word| sentence.contains(word))
+        || sentence.ends_with('?')
+        || ["หรือไม่", "หรือ", "ไหม", "มั้ย"].iter().any(|end| sentence.ends_with(end))
+}
+
+/// Returns the words of the sentence before its subject, after the last other name: `ห้ามใช้X`,
+/// `caution is advised when X`.
+fn lead<'t>(text: &'t str, start: usize, subject: usize, here: &[&Named]) -> &'t str {
+    let names = here.iter().map(|one| one.range.end).filter(|end| *end <= subject);
+    let from = names.max().unwrap_or(start).max(start);
+    text.get(from..subject.max(from)).unwrap_or_default()
+}
+
+/// Returns the words of the sentence after its object, up to the next name: `X in children is not
+/// recommended`.
+fn tail<'t>(text: &'t str, object: usize, end: usize, here: &[&Named]) -> &'t str {
+    let next = here.iter().map(|one| one.range.start).filter(|start| *start >= object).min();
+    text.get(object..next.unwrap_or(end).max(object)).unwrap_or_default()
+}
+
+/// Returns a warning whose cue stands before the subject or after the object.
+fn claim_outside(object: &Named, words: &str) -> Option<(Claim, &'static str, usize)> {
+    let warns = matches!(object.kind, NodeType::Caution | NodeType::Drug);
+    // A warning has no window of negation, so the position is not used.
+    claim(object, words).filter(|_| warns).map(|(claim, rule, _)| (claim, rule, 0))
 }
 
 /// Returns the closest subjects before an object; the items of a list count together.
@@ -376,7 +314,7 @@ const LIST_GAP: usize = 14;
 /// Returns the claim between a subject and an object, its rule, and the position of the cue.
 fn claim(object: &Named, between: &str) -> Option<(Claim, &'static str, usize)> {
     let id = || object.id.clone();
-    let met = |cue: &Cue| last(between, cue.words).map(|at| (cue.rule, at));
+    let met = |cue: &Cue| last_cue(between, cue.words).map(|at| (cue.rule, at));
     let warning = || {
         let forbids = met(&FORBIDS).map(|(rule, at)| (Level::Contraindicated, rule, at));
         let care = met(&CARE).map(|(rule, at)| (Level::Precaution, rule, at));
@@ -412,7 +350,7 @@ fn claim(object: &Named, between: &str) -> Option<(Claim, &'static str, usize)> 
     }
 }
 
-fn last(text: &str, words: &[&str]) -> Option<usize> {
+fn last_cue(text: &str, words: &[&str]) -> Option<usize> {
     words.iter().filter_map(|word| text.rfind(&normalize(word).text().to_owned())).max()
 }
 

@@ -2,11 +2,13 @@
 
 mod add;
 pub mod chunks;
+mod fact_cues;
 pub mod facts;
 pub mod gazetteer;
 pub mod legible;
 pub mod plan;
 #[cfg(feature = "tools")]
 pub mod reader;
+mod tables;
 
 pub use self::add::DOCUMENT;

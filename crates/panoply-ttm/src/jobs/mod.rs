@@ -8,12 +8,14 @@ mod lock;
 mod record;
 pub mod run;
 mod service;
+mod store;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::record::PendingRecord;
 pub use self::service::{HOW_TO_ALLOW, JobError, JobService, Settings};
+pub use self::store::JobStore;
 use crate::ingest::reader::{FileKind, OcrProvider};
 
 /// Job status of the contract.

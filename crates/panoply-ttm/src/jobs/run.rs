@@ -11,16 +11,17 @@ use super::service::{AcceptedJob, HOW_TO_ALLOW, JobError, JobService};
 use super::{Item, Job, Status, detail};
 use crate::arithmetic::round4;
 use crate::catalog::HerbCatalog;
+use crate::claims::poses_as_official;
 use crate::eval::retrieval;
 use crate::eval::sets::Bundled;
 use crate::ingest::gazetteer::Gazetteer;
 use crate::ingest::plan::{Plan, ReadFile};
 use crate::ingest::reader::{Options, ReadError};
 use crate::knowledge::Knowledge;
-use crate::papers::{PaperStore as _, UserStoreError};
+use crate::papers::UserStoreError;
 use crate::roots::Refused;
 use crate::search::{Tuning, engine_over};
-use crate::user_data::{Chunk, DocumentStore as _, Fact, UserData, UserDocument, document_uri};
+use crate::user_data::{Chunk, Fact, UserData, UserDocument, document_uri};
 
 /// Maximum tolerated loss of R@10 on the curated questions.
 pub const MAX_RECALL_LOSS: f64 = 0.02;
@@ -335,6 +336,7 @@ fn report(plan: &Plan, hash: &str, already: &[Value], bundled: &HerbCatalog) -> 
             "id": document.id, "uri": document_uri(&document.id), "name": document.name,
             "title": document.title, "lang": document.lang, "pages": document.pages,
             "sha256": document.sha256, "chunks": extract.chunks.len(), "facts": extract.facts.len(),
+            "poses_as_official": extract.chunks.iter().any(|chunk| poses_as_official(&chunk.text)),
         })
     });
     let listed = |fact: &Fact| {

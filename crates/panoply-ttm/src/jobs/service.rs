@@ -8,12 +8,11 @@ use panoply_contract::error::ToolError;
 use panoply_contract::mutation::MutationRecord;
 
 use super::lock::Lock;
-use super::{Job, Request, Status, detail};
+use super::{Job, JobStore, Request, Status, detail};
 use crate::ingest::reader::Limits;
 use crate::ingest::reader::child::ReaderCommand;
 use crate::papers::UserStoreError;
 use crate::roots::Roots;
-use crate::store::SqliteUserStore;
 
 /// Hint for a file outside the allowed roots.
 pub const HOW_TO_ALLOW: &str = "use a `file:///folder/name.pdf` URI of a regular file in `ttm/inbox` of the home directory or in a folder listed in `roots` of `[pack.ttm]` in config.toml; or run `panoply ttm ingest`";
@@ -34,7 +33,7 @@ pub struct Settings {
 /// Ingest jobs of one home directory.
 #[derive(Clone)]
 pub struct JobService {
-    pub(super) store: Arc<SqliteUserStore>,
+    pub(super) store: Arc<dyn JobStore>,
     pub(super) settings: Settings,
     pub(super) clock: Arc<dyn Clock>,
 }
@@ -80,11 +79,7 @@ impl From<ToolError> for JobError {
 
 impl JobService {
     /// Creates a service over a store.
-    pub const fn new(
-        store: Arc<SqliteUserStore>,
-        settings: Settings,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
+    pub fn new(store: Arc<impl JobStore>, settings: Settings, clock: Arc<dyn Clock>) -> Self {
         Self { store, settings, clock }
     }
 

@@ -88,14 +88,14 @@ pub(super) fn entity(
 }
 
 /// Sort key: statements that concern the patient, by urgency; then the rest by urgency and
-/// strength. `NothingVerified` precedes unverified statements; other gaps are last.
+/// strength. `NothingVerified` precedes the rest; other gaps are last.
 pub(super) fn order(statement: &Statement) -> impl Ord + use<> {
     let gap_last = statement.subject.is_gap() && statement.subject != Subject::NothingVerified;
     let asked = !statement.matches.is_empty() || !statement.groups.is_empty();
-    let first = statement.subject == Subject::NothingVerified || asked;
     (
         gap_last,
-        !first,
+        !asked,
+        statement.subject != Subject::NothingVerified,
         statement.urgency,
         std::cmp::Reverse(statement.strength),
         !statement.verified,

@@ -393,6 +393,13 @@ fn title_parts(names: &Bilingual) -> Vec<String> {
     let english = names.en.split(['[', ']', '(', ')', ',', ';', '/']);
     let english =
         english.flat_map(|piece| piece.split(" and ")).flat_map(|piece| piece.split(" or "));
-    let long_enough = |piece: &&str| piece.chars().count() >= 3;
-    thai.chain(english).map(str::trim).filter(long_enough).map(str::to_owned).collect()
+    // Words of the classification, not of a condition.
+    let qualifier = |piece: &&str| {
+        let word = piece.split(' ').next().unwrap_or_default().to_lowercase();
+        matches!(word.as_str(), "not" | "unspecified" | "elsewhere" | "with" | "without")
+            || (word == "other" && !piece.contains(' '))
+    };
+    let names = thai.chain(english).map(str::trim);
+    let names = names.filter(|piece| piece.chars().count() >= 3 && !qualifier(piece));
+    names.map(str::to_owned).collect()
 }

@@ -199,6 +199,10 @@ impl Engine {
         SearchPass::of(self, question, tuning)?.answer()
     }
 
+    pub(super) const fn has_configured_embedder(&self) -> bool {
+        self.chosen.is_some()
+    }
+
     /// Returns the cosine similarities and the name of the embedder.
     pub(super) fn cosines(&self, analyzed: &AnalyzedQuery) -> (PerIndex<Vec<f32>>, String) {
         let lsi = &self.text_model.lsi;

@@ -24,6 +24,11 @@ use crate::text::{TokenKind, english};
 /// Weight of a link that does not match the intent, such as an indication in a safety question.
 const OTHER_INTENT: f32 = 0.25;
 
+/// Minimum share of the trigrams of a query, weighted, for a hit without a common word.
+const MIN_TRIGRAM_SHARE: f32 = 0.3;
+/// Minimum cosine similarity for a hit without a common word.
+const MIN_COSINE: f32 = 0.6;
+
 /// State of one query.
 pub(super) struct SearchPass<'r> {
     engine: &'r Engine,
@@ -128,7 +133,7 @@ impl<'r> SearchPass<'r> {
                 let factor = self.tuning.kind_factor(kind, self.analyzed.kind, names);
                 (place, self.tuning.fused(at(&scores, place), names) * factor)
             })
-            .filter(|(_, score)| *score > 0.0)
+            .filter(|(place, score)| *score > 0.0 && self.is_relevant(at(&scores, *place)))
             .collect();
         let matched = ranked.len();
         ranked.retain(|(place, _)| {
@@ -157,6 +162,18 @@ impl<'r> SearchPass<'r> {
         }
         let (mentions, embedder) = (self.mentions, self.embedder);
         Ok(SearchResult { hits, mentions, matched, language: Some(language), embedder })
+    }
+
+    /// Relevance cut-off: a hit shares a word, a translation or an entity with the query, or is
+    /// similar by spelling or meaning. The score alone cannot tell, because it depends on the length
+    /// of the query. A configured embedder is trusted with any similarity.
+    fn is_relevant(&self, [words, trigrams, lexicon, links, vectors]: [f32; 5]) -> bool {
+        let single_part = !(self.counts(Part::Words) && self.counts(Part::Lexicon));
+        let shared = words > 0.0 || lexicon > 0.0 || links > 0.0;
+        let similar = trigrams >= MIN_TRIGRAM_SHARE
+            || vectors >= MIN_COSINE
+            || (vectors > 0.0 && self.engine.has_configured_embedder());
+        single_part || shared || similar
     }
 
     /// Returns kind and properties of the document at a place.

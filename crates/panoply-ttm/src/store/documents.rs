@@ -23,15 +23,6 @@ impl SqliteUserStore {
         Ok(done)
     }
 
-    /// Finds a document by SHA-256.
-    pub fn document_of(&self, sha256: &str) -> Result<Option<UserDocument>, UserStoreError> {
-        let connection = self.open()?;
-        let Some(connection) = connection.as_ref() else { return Ok(None) };
-        let mut statement =
-            connection.prepare_cached("SELECT * FROM ingest_document WHERE sha256 = ?1")?;
-        Ok(statement.query_row([sha256], document).optional()?)
-    }
-
     pub(super) fn rows<T>(
         &self,
         sql: &str,
@@ -118,7 +109,7 @@ pub(super) fn add(connection: &Connection, extract: &Extract) -> Result<bool, Us
     Ok(true)
 }
 
-fn document(row: &Row<'_>) -> rusqlite::Result<UserDocument> {
+pub(super) fn document(row: &Row<'_>) -> rusqlite::Result<UserDocument> {
     Ok(UserDocument {
         id: row.get("id")?,
         sha256: row.get("sha256")?,

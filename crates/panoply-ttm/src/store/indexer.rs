@@ -112,10 +112,10 @@ fn rebuild_if_model_changed(
         DELETE FROM search_bag;
         DELETE FROM search_about;
         INSERT INTO search_index (search_index) VALUES ('delete-all');
-        INSERT OR IGNORE INTO search_pending SELECT pmid FROM paper;
-        INSERT OR IGNORE INTO search_pending SELECT document || '#' || number FROM ingest_chunk;";
+        INSERT OR IGNORE INTO search_pending (id) SELECT pmid FROM paper;
+        INSERT OR IGNORE INTO search_pending (id) SELECT document || '#' || number FROM ingest_chunk;";
     transaction.execute_batch(reset)?;
-    let form = "INSERT INTO search_form VALUES (?1)";
+    let form = "INSERT INTO search_form (learnt_from) VALUES (?1)";
     transaction.execute(form, [text_model.fingerprint().as_slice()])?;
     Ok(transaction.commit()?)
 }
@@ -225,10 +225,10 @@ fn put(
     let mut statement = connection.prepare_cached(sql)?;
     statement.execute(params![row, words, trigrams])?;
     all.sort_unstable();
-    let sql = "INSERT INTO search_bag VALUES (?1, ?2)";
+    let sql = "INSERT INTO search_bag (row, bag) VALUES (?1, ?2)";
     let mut statement = connection.prepare_cached(sql)?;
     statement.execute(params![row, packed(&all)])?;
-    let sql = "INSERT OR IGNORE INTO search_about VALUES (?1, ?2)";
+    let sql = "INSERT OR IGNORE INTO search_about (id, row) VALUES (?1, ?2)";
     let mut statement = connection.prepare_cached(sql)?;
     for link in &document.links {
         statement.execute(params![link.to, row])?;

@@ -4,15 +4,15 @@ use panoply_contract::mutation::MutationRecord;
 use panoply_store::mutations::HasMutations as _;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::documents::{add, remove};
+use super::documents::{add, document, remove};
 use super::{SqliteUserStore, changed, json_column};
 use crate::ingest::plan::Extract;
-use crate::jobs::{Job, Request, Status};
+use crate::jobs::{Job, JobStore, Request, Status};
 use crate::papers::UserStoreError;
+use crate::user_data::UserDocument;
 
-impl SqliteUserStore {
-    /// Stores a new job.
-    pub fn add_job(&self, job: &Job) -> Result<(), UserStoreError> {
+impl JobStore for SqliteUserStore {
+    fn add_job(&self, job: &Job) -> Result<(), UserStoreError> {
         let request = serde_json::to_string(&job.request)?;
         self.write_row(|connection| {
             let sql = "INSERT INTO ingest_job (id, status, dry_run, request, created)
@@ -23,13 +23,11 @@ impl SqliteUserStore {
         })
     }
 
-    /// Saves the state of a job, except for the cancellation flag.
-    pub fn save_job(&self, job: &Job) -> Result<(), UserStoreError> {
+    fn save_job(&self, job: &Job) -> Result<(), UserStoreError> {
         self.write_row(|connection| keep(connection, job))
     }
 
-    /// Finishes a job and adds its documents in one transaction.
-    pub fn finish_job(
+    fn finish_job(
         &self,
         job: &Job,
         extracts: &[Extract],
@@ -49,8 +47,7 @@ impl SqliteUserStore {
         })
     }
 
-    /// Removes everything that a job added and updates the job.
-    pub fn undo_job(
+    fn undo_job(
         &self,
         job: &Job,
         record: Option<&MutationRecord>,
@@ -66,25 +63,18 @@ impl SqliteUserStore {
         })
     }
 
-    /// Finds a job.
-    pub fn job(&self, id: &str) -> Result<Option<Job>, UserStoreError> {
+    fn job(&self, id: &str) -> Result<Option<Job>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(None) };
         let mut statement = connection.prepare_cached("SELECT * FROM ingest_job WHERE id = ?1")?;
         Ok(statement.query_row([id], job).optional()?)
     }
 
-    /// Returns all jobs, newest first.
-    pub fn jobs(&self) -> Result<Vec<Job>, UserStoreError> {
+    fn jobs(&self) -> Result<Vec<Job>, UserStoreError> {
         self.rows("SELECT * FROM ingest_job ORDER BY created DESC, id", &[], job)
     }
 
-    /// Requests cancellation.
-    pub fn cancel_job(
-        &self,
-        id: &str,
-        record: Option<&MutationRecord>,
-    ) -> Result<(), UserStoreError> {
+    fn cancel_job(&self, id: &str, record: Option<&MutationRecord>) -> Result<(), UserStoreError> {
         self.in_transaction(|transaction| {
             self.attach(transaction, record)?;
             transaction.execute("UPDATE ingest_job SET cancel = 1 WHERE id = ?1", [id])?;
@@ -92,17 +82,7 @@ impl SqliteUserStore {
         })
     }
 
-    /// Commits a mutation record with the change.
-    fn attach(
-        &self,
-        transaction: &Connection,
-        record: Option<&MutationRecord>,
-    ) -> Result<(), UserStoreError> {
-        Ok(record.map_or(Ok(()), |one| self.mutations().insert(transaction, one))?)
-    }
-
-    /// Returns whether cancellation was requested.
-    pub fn is_cancelled(&self, id: &str) -> Result<bool, UserStoreError> {
+    fn is_cancelled(&self, id: &str) -> Result<bool, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(false) };
         let mut statement =
@@ -111,8 +91,7 @@ impl SqliteUserStore {
         Ok(cancelled.unwrap_or(false))
     }
 
-    /// Appends to the log of a job.
-    pub fn log(&self, job: &str, at: &str, line: &str) -> Result<(), UserStoreError> {
+    fn log(&self, job: &str, at: &str, line: &str) -> Result<(), UserStoreError> {
         self.write_row(|connection| {
             let sql = "INSERT INTO ingest_log (job, number, at, line)
                        SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM ingest_log WHERE job = ?1";
@@ -120,10 +99,28 @@ impl SqliteUserStore {
         })
     }
 
-    /// Returns the log of a job: timestamp and text.
-    pub fn log_of(&self, job: &str) -> Result<Vec<(String, String)>, UserStoreError> {
+    fn document_of(&self, sha256: &str) -> Result<Option<UserDocument>, UserStoreError> {
+        let connection = self.open()?;
+        let Some(connection) = connection.as_ref() else { return Ok(None) };
+        let mut statement =
+            connection.prepare_cached("SELECT * FROM ingest_document WHERE sha256 = ?1")?;
+        Ok(statement.query_row([sha256], document).optional()?)
+    }
+
+    fn log_of(&self, job: &str) -> Result<Vec<(String, String)>, UserStoreError> {
         let sql = "SELECT at, line FROM ingest_log WHERE job = ?1 ORDER BY number";
         self.rows(sql, &[&job], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+}
+
+impl SqliteUserStore {
+    /// Commits a mutation record with the change.
+    fn attach(
+        &self,
+        transaction: &Connection,
+        record: Option<&MutationRecord>,
+    ) -> Result<(), UserStoreError> {
+        Ok(record.map_or(Ok(()), |one| self.mutations().insert(transaction, one))?)
     }
 
     fn write_row(

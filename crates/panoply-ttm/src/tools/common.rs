@@ -16,7 +16,7 @@ use crate::names::NameMatch;
 /// Permissions required by every tool.
 pub(crate) const READ: &[&str] = &["ttm:read"];
 /// Data change with a release or an import.
-pub(crate) const CACHE: CachePolicy = CachePolicy::Shared(Duration::from_secs(3600));
+pub(crate) const CACHE: CachePolicy = CachePolicy::Tenant(Duration::from_secs(3600));
 /// Keywords for tool discovery.
 pub(crate) const KEYWORDS: &[&str] =
     &["Thai traditional medicine", "แพทย์แผนไทย", "สมุนไพร", "herb", "herbal", "knowledge graph"];

@@ -67,10 +67,12 @@ pub(crate) struct Params {
     set: SetName,
     /// Of search: `R@k` (or `R@5` for a fixed k), `MRR`, `nDCG@k`. Of answers: `factuality` (share
     /// of statements supported by their citations), `citation_precision`, `fact_recall` (share of
-    /// expected facts), `withholding_rate`, `withholding_precision` and `withholding_recall` (share
-    /// of unanswerable questions that are withheld). Default: R@k, MRR and factuality.
+    /// expected facts), `withholding_rate`, `withholding_precision`, `withholding_recall` (share
+    /// of unanswerable questions that are withheld), `citation_relevance`, and four of safety that
+    /// should be 0: `safety_omission`, `false_absence`, `softened_level`, `reversed_polarity`.
+    /// Default: R@k, MRR and factuality.
     #[serde(default = "default_metrics")]
-    #[schemars(length(min = 1, max = 20))]
+    #[schemars(length(min = 1, max = 20), inner(length(min = 1, max = 40)))]
     metrics: Vec<String>,
     /// Options.
     #[serde(default)]
@@ -107,7 +109,8 @@ struct Settings {
     /// Maximum number of questions, sampled by the seed.
     #[schemars(range(min = 1, max = 5000))]
     limit: Option<u16>,
-    /// For `curated`: `held` (held-out test set, default), `tune` (used for tuning) or `all`.
+    /// For `curated`: `held` (held-out test set, default), `tune` (used for tuning), `all`, or
+    /// `lay` (held-out questions in everyday wording).
     split: Option<Split>,
     /// For `custom`: questions as JSON Lines, such as `{"query": "ขิง", "relevant": ["H:ginger"]}`
     /// to evaluate search, with `[]` if nothing is relevant; or `{"query": "…", "withhold": false,
@@ -132,6 +135,8 @@ enum Split {
     Tune,
     /// Both parts.
     All,
+    /// Held-out questions in everyday wording.
+    Lay,
 }
 
 /// Result of an evaluation.
@@ -283,6 +288,9 @@ fn questions(
         (SetName::Curated, Split::Tune) => {
             Ok(("curated/tune".to_owned(), bundled(&[Bundled::Tune])?))
         }
+        (SetName::Curated, Split::Lay) => {
+            Ok(("curated/lay".to_owned(), bundled(&[Bundled::LayHeld])?))
+        }
         (SetName::Curated, Split::All) => Ok((
             "curated/all".to_owned(),
             bundled(&[Bundled::Tune, Bundled::Held, Bundled::Answers])?,
@@ -404,6 +412,7 @@ mod tests {
 
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn question_file_must_be_under_an_allowed_root() {
         let folder = tempfile::tempdir().unwrap();

@@ -71,11 +71,11 @@ const MAX_IDS: usize = 50;
 pub(crate) struct Params {
     /// Herbs, by id (`H:turmeric`) or name in Thai, English or Latin.
     #[serde(default)]
-    #[schemars(length(max = MAX_IDS), inner(length(min = 1, max = MAX_ID_LENGTH)))]
+    #[schemars(length(max = MAX_IDS), inner(length(min = 1, max = MAX_ID_LENGTH), regex(pattern = r"\S")))]
     herb_ids: Vec<String>,
     /// Formulations, by id (`F:nlem-25`) or name. Their ingredients are included.
     #[serde(default)]
-    #[schemars(length(max = MAX_IDS), inner(length(min = 1, max = MAX_ID_LENGTH)))]
+    #[schemars(length(max = MAX_IDS), inner(length(min = 1, max = MAX_ID_LENGTH), regex(pattern = r"\S")))]
     formulation_ids: Vec<String>,
     /// Drugs taken at the same time, or drug classes, in English or Thai: `warfarin`,
     /// `anticoagulants`.
@@ -100,8 +100,10 @@ pub(crate) struct Params {
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// Minimum strength; missing records are always reported.
+    #[schemars(extend("x-listed" = false))]
     min_strength: Option<HowStrong>,
     /// Language of the sentences; Thai with English by default.
+    #[schemars(extend("x-listed" = false))]
     lang: Option<ReplyLang>,
 }
 

@@ -69,7 +69,7 @@ const MAX_ROWS_SHOWN: usize = 12;
 pub(crate) struct Params {
     /// The query in Thai, English or both: words, a name, a code. Quotes and operators have no
     /// special meaning. At most 2000 characters.
-    #[schemars(example = &"สมุนไพรแก้ท้องอืด")]
+    #[schemars(length(max = 2000), example = &"สมุนไพรแก้ท้องอืด")]
     query: String,
     /// Language of titles and snippets; `auto` takes that of the query. It does not restrict the
     /// results.
@@ -117,7 +117,8 @@ struct Filters {
     /// Herbs of this family, such as `Zingiberaceae`.
     #[schemars(length(min = 1, max = 60))]
     family: Option<String>,
-    /// Source id; `imported` for papers and documents of the user, or the id of one document.
+    /// Source id; `imported` for papers and documents of the user, the id of one document, or of
+    /// the import job of several; also of those that another user shares.
     #[schemars(length(min = 1, max = 60))]
     source: Option<String>,
     /// Papers of this year or later; papers of unknown year are excluded.
@@ -245,12 +246,15 @@ fn query_of(query: &str) -> Result<&str, ToolError> {
 }
 
 fn filter_of(catalog: &HerbCatalog, filters: &Filters) -> Result<SearchFilter, ToolError> {
+    let collection = filters.source.as_deref().map(|job| documents_of(catalog, job));
+    let collection = collection.unwrap_or_default();
     if let Some(source) = &filters.source
         && source != "imported"
         && catalog.source(source).is_none()
+        && collection.is_empty()
     {
         let known: Vec<&str> = catalog.sources.iter().map(|source| source.id.as_str()).collect();
-        return Err(ToolError::validation(
+        return Err(ToolError::not_found(
             "UNKNOWN_SOURCE",
             format!("`filters.source`: there is no source `{source}`"),
         )
@@ -270,12 +274,22 @@ fn filter_of(catalog: &HerbCatalog, filters: &Filters) -> Result<SearchFilter, T
         (Facet::Source, &filters.source),
     ];
     let given = |(facet, value): (Facet, &Option<String>)| Some((facet, vec![value.clone()?]));
+    let mut facets: BTreeMap<Facet, Vec<String>> = facets.into_iter().filter_map(given).collect();
+    if !collection.is_empty() {
+        facets.insert(Facet::Source, collection);
+    }
     Ok(SearchFilter {
         kinds: filters.kind.map(search::Kind::from).into_iter().collect(),
-        facets: facets.into_iter().filter_map(given).collect(),
+        facets,
         from_year: filters.year_from,
         to_year: filters.year_to,
     })
+}
+
+/// Ids of the documents of an import job.
+fn documents_of(catalog: &HerbCatalog, job: &str) -> Vec<String> {
+    let documents = catalog.user_data.documents.iter().filter(|document| document.job == job);
+    documents.map(|document| document.id.clone()).collect()
 }
 
 fn reply(catalog: &HerbCatalog, query: &str, answer: SearchResult, lang: Lang) -> Reply<Output> {

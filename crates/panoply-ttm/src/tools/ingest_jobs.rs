@@ -47,7 +47,7 @@ const MAX_FACTS_LISTED: usize = 100;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// One job, by its id; all by default.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = 100), regex(pattern = r"^[0-9A-Za-z-]+$"))]
     job_id: Option<String>,
 }
 

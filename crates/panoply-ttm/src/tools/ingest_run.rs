@@ -68,8 +68,10 @@ pub(crate) struct Params {
     #[schemars(length(min = 1, max = 20))]
     batch: Vec<BatchItem>,
     /// Text extraction.
+    #[schemars(extend("x-listed" = false))]
     ocr: Option<Provider>,
     /// Entity recognition.
+    #[schemars(extend("x-listed" = false))]
     ner: Option<Provider>,
     /// For a real run: `plan_hash` of the approved dry run.
     #[schemars(length(min = 1, max = 64))]
@@ -156,10 +158,9 @@ impl Tool for IngestRun {
         let request = request(params, cx.dry_run)?;
         let service = job_service(self.jobs.as_ref())?;
         check_readable(&request, service)?;
-        let id = match &cx.mutation {
-            Some(mutation) => format!("J-{}", mutation.call_id()),
-            None => format!("J-{}", cx.trace_id),
-        };
+        // Made by the server, also for a dry run: the client chooses the trace id.
+        let call_id = cx.call_id.ok_or_else(|| ToolError::system("a mutation without an id"))?;
+        let id = format!("J-{call_id}");
         let job = start_and_wait(service, &id, request, wait, cx)?;
         Ok(reply(&job))
     }

@@ -24,9 +24,9 @@ const SPEC: ToolSpec = ToolSpec {
     idempotent: false,
     data: &["ttm"],
     examples: &[Example {
-        shows: "an unknown job",
-        params: r#"{"job_id": "J-0"}"#,
-        expect: Expect::Error("NOT_KEPT"),
+        shows: "an id that no job can have",
+        params: r#"{"job_id": "the last one"}"#,
+        expect: Expect::Error("INVALID_ARG"),
     }],
     tags: KEYWORDS,
     rate_limit: None,
@@ -42,7 +42,7 @@ const SPEC: ToolSpec = ToolSpec {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// Job id.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = 100), regex(pattern = r"^[0-9A-Za-z-]+$"))]
     job_id: String,
 }
 

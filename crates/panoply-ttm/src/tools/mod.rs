@@ -20,6 +20,7 @@ mod reports;
 mod resources;
 mod safety_words;
 mod settings;
+mod sharing;
 mod user_documents;
 mod wire;
 
@@ -27,6 +28,7 @@ use std::sync::Arc;
 
 use panoply_contract::error::ToolError;
 use panoply_contract::pack::{Pack, PackInfo};
+use panoply_contract::tenant::Tenancy;
 
 pub use self::dialect::TtmDialect;
 pub use self::embedder_choice::{EmbedderChoice, Folder};
@@ -115,10 +117,18 @@ fn build(
     jobs: Option<JobService>,
 ) -> Pack {
     let version = Arc::clone(&store);
+    let shareable = sharing::ShareableDocuments {
+        store: Arc::clone(&store),
+        settings: settings.clone(),
+        writer: writer.clone(),
+        embedder: embedder.clone(),
+    };
     let search = SearchService::new(Arc::clone(&store)).with_embedder(embedder);
     let search = Arc::new(search);
     let knowledge = Arc::new(KnowledgeService::new(Arc::clone(&store)));
     Pack::new(INFO, TtmDialect)
+        .with_search_terms(include_str!("../search_terms.tsv"))
+        .with_listed_texts(include_str!("../listed_texts.tsv"))
         .with(query_kg::QueryKg { knowledge: Arc::clone(&knowledge) })
         .with(hybrid_search::HybridSearch {
             knowledge: Arc::clone(&knowledge),
@@ -147,4 +157,6 @@ fn build(
         .with_completer(resources::Ids)
         .with_data_version(move || version.version())
         .with_blocking_store()
+        .with_tenancy(Tenancy::Workspace)
+        .with_sharing(shareable)
 }

@@ -75,7 +75,7 @@ const DEFAULT_LIMIT: u16 = 50;
 /// Maximum number of paths.
 const MAX_LIMIT: u16 = 200;
 /// Maximum size of the paths in bytes.
-const MAX_REPLY_BYTES: usize = 60_000;
+const MAX_REPLY_BYTES: usize = 45_000;
 /// Maximum number of quotations per edge.
 const MAX_QUOTATIONS: usize = 3;
 /// Maximum number of rows in the text table.
@@ -114,7 +114,7 @@ struct Start {
     kind: Kind,
     /// Id (`H:turmeric`, `C:curcumin`, `K30`, `F:nlem-25`, a PMID, `PREG`, `warfarin`) or name in
     /// Thai, English or Latin.
-    #[schemars(length(min = 1, max = MAX_ID_LENGTH))]
+    #[schemars(length(min = 1, max = MAX_ID_LENGTH), regex(pattern = r"\S"))]
     id: String,
 }
 

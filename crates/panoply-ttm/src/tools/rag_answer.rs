@@ -77,7 +77,7 @@ const MAX_QUESTION_LENGTH: usize = 2_000;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The question in Thai, English or both. At most 2000 characters.
-    #[schemars(example = &"ขมิ้นชันใช้ร่วมกับวาร์ฟารินได้ไหม")]
+    #[schemars(length(max = MAX_QUESTION_LENGTH), example = &"ขมิ้นชันใช้ร่วมกับวาร์ฟารินได้ไหม")]
     question: String,
     /// Language of the answer; `auto` takes that of the question.
     #[serde(skip_serializing_if = "Option::is_none")]

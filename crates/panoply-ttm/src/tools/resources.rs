@@ -12,6 +12,7 @@ use panoply_contract::resource::{
     Completer, CompletionTarget, Resource, ResourceBody, ResourceContent, ResourceProvider,
     ResourceTemplate,
 };
+use panoply_contract::tenant::Tenants;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::Map;
@@ -214,6 +215,7 @@ impl Completer for Ids {
         of: CompletionTarget<'_>,
         argument: &str,
         typed: &str,
+        _: &Tenants,
     ) -> Option<Vec<String>> {
         let node_type = match of {
             CompletionTarget::Prompt(name) => (name == super::prompts::ABOUT_HERB.name

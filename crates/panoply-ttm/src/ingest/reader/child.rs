@@ -7,8 +7,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
-
 use super::worker::too_large;
 use super::{Line, Options, ReadError};
 use crate::ingest::plan::ReadFile;
@@ -54,7 +52,6 @@ impl ReaderCommand {
     }
 
     fn start(&self, file: File, options: &Options, scratch: &Path) -> Result<Child, ReadError> {
-        use std::os::unix::process::CommandExt as _;
         let not_started = |_| {
             ReadError::new(
                 "NO_READER",
@@ -63,17 +60,18 @@ impl ReaderCommand {
             )
         };
         let options = serde_json::to_string(options).unwrap_or_default();
-        Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command
             .args(&self.arguments)
             .arg(options)
             .arg(scratch)
             .stdin(file)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            // Own process group, so that child processes can be killed together.
-            .process_group(0)
-            .spawn()
-            .map_err(not_started)
+            .stderr(Stdio::null());
+        // Own process group, so that child processes can be killed together.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().map_err(not_started)
     }
 }
 
@@ -150,17 +148,35 @@ fn take(
 }
 
 /// Kills the process group. Errors are ignored: the process may have exited.
+#[cfg(unix)]
 fn end(child: &mut Child) {
+    use rustix::process::{Pid, Signal, kill_process_group};
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(group) = group {
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
+/// Kills the process. Errors are ignored: it may have exited.
+#[cfg(not(unix))]
+fn end(child: &mut Child) {
+    let _ = child.kill();
+}
+
+/// Returns the signal that ended a process.
+#[cfg(unix)]
+fn signal_of(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal_of(_status: ExitStatus) -> Option<i32> {
+    None
+}
+
 /// Describes an exit without a final line: out of memory, out of time, or a crash.
 fn exit_error(status: Option<ExitStatus>) -> ReadError {
-    use std::os::unix::process::ExitStatusExt as _;
-    let why = match status.and_then(|status| status.signal()) {
+    let why = match status.and_then(signal_of) {
         // SIGXCPU and the SIGKILL that follows.
         Some(24) => "the CPU time limit was exceeded",
         Some(6 | 11) => "the memory limit was exceeded or the reader crashed",
@@ -173,6 +189,7 @@ fn exit_error(status: Option<ExitStatus>) -> ReadError {
     )
 }
 
+#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     use super::*;

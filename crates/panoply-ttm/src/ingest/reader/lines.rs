@@ -7,6 +7,8 @@ use pdf_extract::{MediaBox, OutputDev, OutputError, Transform};
 
 /// Minimum gap of a space, relative to the font size.
 const BLANK: f64 = 0.15;
+/// Minimum gap between two cells of a table, relative to the font size.
+const COLUMN: f64 = 2.0;
 /// Minimum vertical step of a new line, relative to the font size.
 const LINE: f64 = 0.5;
 /// Minimum vertical step of a new paragraph; Thai line spacing is up to 1.7.
@@ -38,6 +40,8 @@ impl Lines {
                 self.text.push_str("\n\n");
             } else if step > LINE * size || x < before.end - 2.0 * size {
                 self.text.push('\n');
+            } else if x > before.end + COLUMN * size && !self.text.ends_with(['\t', '\n']) {
+                self.text.push('\t');
             } else if x > before.end + BLANK * size && !self.text.ends_with([' ', '\n']) {
                 self.text.push(' ');
             }
@@ -102,11 +106,12 @@ mod tests {
             (5.0, 100.0, "า"),
             (12.0, 100.0, "ข"),
             (17.0, 102.0, "²"),
+            (45.0, 100.0, "ฆ"),
             (0.0, 86.0, "ค"),
             (0.0, 60.0, "ง"),
         ] {
             lines.put(x, y, 5.0, 10.0, letters);
         }
-        assert_eq!(lines.text(), "กา ข²\nค\n\nง");
+        assert_eq!(lines.text(), "กา ข²\tฆ\nค\n\nง");
     }
 }

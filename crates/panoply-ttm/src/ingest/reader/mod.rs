@@ -6,6 +6,7 @@
 //! limits.
 
 pub mod child;
+mod hidden;
 mod limits;
 mod lines;
 mod ocr;

@@ -160,8 +160,12 @@ fn written(line: &[Word<'_>]) -> String {
         if let Some(before) = before {
             let thai = before.text.chars().next_back().is_some_and(is_thai)
                 && word.text.chars().next().is_some_and(is_thai);
-            let close = word.left - before.right < height / 4;
-            if !(thai && (close || word.text.starts_with(follows))) {
+            let gap = word.left - before.right;
+            let close = gap < height / 4;
+            if gap > 2 * height {
+                // A cell of a table.
+                text.push('\t');
+            } else if !(thai && (close || word.text.starts_with(follows))) {
                 text.push(' ');
             }
         }

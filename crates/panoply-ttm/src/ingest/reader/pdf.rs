@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pdf_extract::{Document, Error, Object, output_doc_page};
 
 use super::ReadError;
+use super::hidden::hidden_text;
 use super::lines::Lines;
 
 /// A parsed PDF.
@@ -68,6 +69,11 @@ impl Pdf {
         let title: String = title.chars().filter(|one| !one.is_control()).take(300).collect();
         let title = title.trim();
         (!title.is_empty() && !is_file_name(title)).then(|| title.to_owned())
+    }
+
+    /// Returns why a page has text that a person does not see, if it has.
+    pub(super) fn hidden_text(&self, page: u32) -> Option<&'static str> {
+        catch_unwind(AssertUnwindSafe(|| hidden_text(&self.document, page))).ok().flatten()
     }
 
     /// Returns the text of a page; `None` if its content stream cannot be interpreted.

@@ -128,12 +128,23 @@ fn read_page(
         let reader = "tesseract".to_owned();
         Ok(PageText { page, reader, certainty, text: repaired(&tidy(&scanned.text), segmenter) })
     };
-    let read = match options.ocr {
-        OcrProvider::TextLayer => layer().ok_or_else(|| {
+    // OCR reads what a person sees; without it the page is refused.
+    let hidden = pdf.hidden_text(page);
+    let refused = |why: &str| {
+        ReadError::new(
+            "HIDDEN_TEXT",
+            format!("the page has {why}, which a person does not see"),
+            "use the OCR provider `tesseract`, or remove the hidden text",
+        )
+    };
+    let read = match (options.ocr, hidden) {
+        (OcrProvider::TextLayer, Some(why)) => Err(refused(why)),
+        (OcrProvider::Auto, Some(why)) => scanned().map_err(|_| refused(why)),
+        (OcrProvider::TextLayer, None) => layer().ok_or_else(|| {
             ReadError::new("NO_TEXT_LAYER", "the page has no legible text layer", "use `auto`")
         }),
-        OcrProvider::Tesseract => scanned(),
-        OcrProvider::Auto => layer().map_or_else(scanned, Ok),
+        (OcrProvider::Tesseract, _) => scanned(),
+        (OcrProvider::Auto, None) => layer().map_or_else(scanned, Ok),
     };
     match read {
         Ok(page) => Line::Page(page),
@@ -199,17 +210,20 @@ pub(super) fn too_large(most: u64) -> ReadError {
     ReadError::new("FILE_TOO_LARGE", message, "split the file")
 }
 
-/// Removes control characters and collapses spaces and blank lines. Two line breaks end a
+/// Removes control characters other than tabs and collapses spaces and blank lines. Two line breaks end a
 /// paragraph.
 fn tidy(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
     let mut empty = 2;
     for line in text.chars().take(MAX_PAGE_LENGTH).collect::<String>().lines() {
         let line: String = line.chars().filter(|one| !one.is_control() || *one == '\t').collect();
-        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = |cell: &str| cell.split_whitespace().collect::<Vec<_>>().join(" ");
+        // A tab separates the cells of a table.
+        let line = line.split('\t').map(words).collect::<Vec<_>>().join("\t");
+        let line = line.trim();
         empty = if line.is_empty() { empty + 1 } else { 0 };
         if empty <= 1 {
-            tidy.push_str(&line);
+            tidy.push_str(line);
             tidy.push('\n');
         }
     }

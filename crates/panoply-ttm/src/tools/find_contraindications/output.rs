@@ -15,7 +15,7 @@ use crate::tools::safety_words::SafetyWords;
 use crate::tools::wire::{HowStrong, NOTICE, Notice, caller_language, pick};
 
 /// Maximum size of the results in bytes.
-const MAX_REPLY_BYTES: usize = 60_000;
+const MAX_REPLY_BYTES: usize = 45_000;
 
 /// Safety report.
 #[derive(Debug, JsonSchema, Serialize)]
