@@ -1,15 +1,20 @@
 //! Catalog of all funds, indexed by code.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
 use jiff::civil::Date;
 
 use crate::dataset::{Dataset, DatasetError, Provenance};
 use crate::fund::{Flag, Fund};
 use crate::lookup::{folded, suggest_similar};
+use crate::search::IndexedFund;
 
 /// Dataset bundled with the program.
 pub const BUNDLED: &[u8] = include_bytes!("../../../data/rmf/rmf.tsv");
+
+/// Age of the newest NAV in days from which the figures are called old.
+pub const STALE_DAYS: i32 = 45;
 
 /// All funds, sorted by code.
 #[derive(Debug)]
@@ -19,6 +24,8 @@ pub struct FundCatalog {
     /// Index by folded code. A folded code that belongs to several funds is absent: such a fund is
     /// found by its exact code only.
     by_folded: HashMap<String, usize>,
+    /// Normalised texts of the funds, in their order, made by the first search.
+    index: OnceLock<Vec<IndexedFund>>,
     /// Source of the figures.
     pub provenance: Provenance,
     /// SHA-256 of the data set.
@@ -50,7 +57,7 @@ impl FundCatalog {
             _ => None,
         });
         let by_folded = unambiguous.collect();
-        Self { funds, by_symbol, by_folded, provenance, checksum }
+        Self { funds, by_symbol, by_folded, index: OnceLock::new(), provenance, checksum }
     }
 
     /// Reads and indexes a packed dataset.
@@ -68,14 +75,32 @@ impl FundCatalog {
         &self.funds
     }
 
-    /// Finds a fund by its exact code, else by its folded code.
+    /// Each fund with its normalised texts.
+    pub fn indexed(&self) -> impl Iterator<Item = (&Fund, &IndexedFund)> {
+        let index = self.index.get_or_init(|| self.funds.iter().map(IndexedFund::of).collect());
+        self.funds.iter().zip(index)
+    }
+
+    /// Finds a fund by its exact code, else by its folded code, else by its whole name if only one
+    /// fund has it.
     pub fn find(&self, code: &str) -> Result<&Fund, UnknownFund> {
         let exact = self.by_symbol.get(code.trim());
         let index = exact.or_else(|| self.by_folded.get(&folded(code)));
-        index.and_then(|index| self.funds.get(*index)).ok_or_else(|| UnknownFund {
-            code: code.trim().to_owned(),
-            suggestions: self.suggest_similar(code),
-        })
+        if let Some(fund) = index.and_then(|index| self.funds.get(*index)) {
+            return Ok(fund);
+        }
+        let named: Vec<&Fund> = self
+            .indexed()
+            .filter(|(_, index)| index.is_named(code))
+            .map(|(fund, _)| fund)
+            .collect();
+        let suggestions = match named.as_slice() {
+            [only] => return Ok(only),
+            [] => self.suggest_similar(code),
+            // Share classes of one fund have the same name.
+            several => several.iter().map(|fund| fund.symbol.clone()).collect(),
+        };
+        Err(UnknownFund { code: code.trim().to_owned(), suggestions })
     }
 
     /// Returns the codes most similar to `code`, best first.
@@ -100,15 +125,17 @@ impl FundCatalog {
 
     /// Earliest and latest date among the funds' latest NAVs.
     pub fn nav_dates(&self) -> Option<(Date, Date)> {
-        let latest = || self.funds.iter().filter_map(|fund| fund.nav.latest());
-        let first = latest().map(|point| point.date).min()?;
-        let last = latest().map(|point| point.date).max()?;
-        Some((first, last))
+        nav_dates(&self.funds)
     }
 
-    /// Latest date that returns are stated for.
-    pub fn returns_as_of(&self) -> Option<Date> {
-        self.funds.iter().filter_map(|fund| fund.returns_as_of).max()
+    /// Earliest and latest date that returns are stated for.
+    pub fn returns_dates(&self) -> Option<(Date, Date)> {
+        returns_dates(&self.funds)
+    }
+
+    /// Number of funds whose latest sync kept the previous figures.
+    pub fn quarantined(&self) -> usize {
+        self.funds.iter().filter(|fund| fund.quarantine.is_some()).count()
     }
 
     /// Number of funds per data-quality flag.
@@ -119,6 +146,23 @@ impl FundCatalog {
         }
         counts
     }
+}
+
+/// Earliest and latest date among these funds' latest NAVs.
+pub fn nav_dates<'a>(funds: impl IntoIterator<Item = &'a Fund>) -> Option<(Date, Date)> {
+    extent(funds.into_iter().filter_map(|fund| fund.nav.latest()).map(|point| point.date))
+}
+
+/// Earliest and latest date that these funds' returns are stated for.
+pub fn returns_dates<'a>(funds: impl IntoIterator<Item = &'a Fund>) -> Option<(Date, Date)> {
+    extent(funds.into_iter().filter_map(|fund| fund.returns_as_of))
+}
+
+fn extent(dates: impl Iterator<Item = Date>) -> Option<(Date, Date)> {
+    dates.fold(None, |found, date| match found {
+        None => Some((date, date)),
+        Some((first, last)) => Some((date.min(first), date.max(last))),
+    })
 }
 
 #[cfg(test)]

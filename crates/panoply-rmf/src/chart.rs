@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
-use crate::figures::{count, to_f64};
+use crate::figures::to_f64;
 use crate::fund::Fund;
 use crate::nav::{NavPoint, summarise};
 
@@ -109,7 +109,8 @@ pub fn nav_chart(fund: &Fund, records: usize) -> Chart {
     let points = fund.nav.tail(records);
     let summary = summarise(points);
     let title = format!("NAV of {}, {}", fund.symbol, span(points));
-    let gained = summary.period_return.map(|gained| format!(", {gained} %")).unwrap_or_default();
+    let gained = summary.period_return.map(|gained| format!(", {:+.2} %", to_f64(gained)));
+    let gained = gained.unwrap_or_default();
     let heading = Mark::Text {
         x: LEFT,
         y: 28.0,
@@ -117,7 +118,7 @@ pub fn nav_chart(fund: &Fund, records: usize) -> Chart {
         style: TextStyle::Heading,
         text: format!("{title}{gained}"),
     };
-    let mut marks = vec![heading];
+    let mut marks = vec![heading, label(LEFT, 42.0, Anchor::Start, fund.name.clone())];
     match (summary.min, summary.max) {
         (Some(low), Some(high)) => draw(&mut marks, points, low, high),
         _ => marks.push(label(LEFT, 160.0, Anchor::Start, "no NAV yet".to_owned())),
@@ -131,21 +132,25 @@ fn draw(marks: &mut Vec<Mark>, points: &[NavPoint], low: Decimal, high: Decimal)
     let spread = if high > low { high - low } else { 1.0 };
     let base = if high > low { low } else { low - 0.5 };
     let y = |nav: f64| TOP + (1.0 - (nav - base) / spread) * (HEIGHT - TOP - BOTTOM);
-    let steps = count(points.len().saturating_sub(1).max(1));
-    let x = |index: usize| LEFT + count(index) / steps * (WIDTH - LEFT - RIGHT);
+    // The axis is time: a gap of months is as wide as it was long.
+    let days = |point: &NavPoint| {
+        points.first().map_or(0.0, |first| f64::from((point.date - first.date).get_days()))
+    };
+    let length = points.last().map_or(0.0, days).max(1.0);
+    let x = |point: &NavPoint| LEFT + days(point) / length * (WIDTH - LEFT - RIGHT);
     for line in 0..=LINES {
         let nav = base + spread * f64::from(line) / f64::from(LINES);
         marks.push(Mark::Rule { from: LEFT, to: WIDTH - RIGHT, y: y(nav) });
         marks.push(label(LEFT - 8.0, y(nav) + 4.0, Anchor::End, format!("{nav:.4}")));
     }
-    let path =
-        points.iter().enumerate().map(|(index, point)| (x(index), y(to_f64(point.nav)))).collect();
+    let path = points.iter().map(|point| (x(point), y(to_f64(point.nav)))).collect();
     marks.push(Mark::Line(path));
-    for (index, anchor) in [(0, Anchor::Start), (points.len().saturating_sub(1), Anchor::End)] {
-        if let Some(point) = points.get(index) {
-            marks.push(Mark::Dot(x(index), y(to_f64(point.nav))));
-            let text = format!("{} · {}", point.date, point.nav);
-            marks.push(label(x(index), HEIGHT - 14.0, anchor, text));
+    let last = points.last().filter(|_| points.len() > 1);
+    for (point, anchor) in [(points.first(), Anchor::Start), (last, Anchor::End)] {
+        if let Some(point) = point {
+            marks.push(Mark::Dot(x(point), y(to_f64(point.nav))));
+            let text = format!("{} · {:.4}", point.date, to_f64(point.nav));
+            marks.push(label(x(point), HEIGHT - 14.0, anchor, text));
         }
     }
 }
@@ -219,8 +224,8 @@ mod tests {
         let mut fund = samples::fund("A&B<RMF>", 6);
         fund.nav = samples::series(&["10", "11", "10.5"]);
         let svg_text = svg(&nav_chart(&fund, 30));
-        assert!(svg_text.contains("NAV of A&amp;B&lt;RMF&gt;, 2025-11-03 to 2025-11-05, 5 %"));
-        assert!(svg_text.contains("2025-11-05 · 10.5"));
+        assert!(svg_text.contains("NAV of A&amp;B&lt;RMF&gt;, 2025-11-03 to 2025-11-05, +5.00 %"));
+        assert!(svg_text.contains("2025-11-05 · 10.5000"));
         assert!(svg_text.contains(r#"d="M64.0 280.0L384.0 48.0L704.0 164.0""#), "{svg_text}");
     }
 

@@ -3,7 +3,7 @@
 //! Each line is a record kind and its tab-separated cells:
 //!
 //! ```text
-//! panoply-rmf  1
+//! panoply-rmf  2
 //! about        source  …
 //! text         …                    a repeated text; the first one has number 0
 //! columns      fund_id  symbol  …   the cells of a `fund` line
@@ -11,11 +11,15 @@
 //! asset        Unit Trust  98.9     belongs to the fund above, as do `fee` and `nav`
 //! fee          front_end  =3        kind, description, value, remark
 //! nav          2025-09-26  14.8926  3  15.0861  …   first date, then pairs of day offset and NAV
+//! stat         sharpe_ratio  0.51   a statistic of the SEC
+//! holding      Apple Inc  6.1       a holding of the latest report; `held` is one of the report before
+//! quarantine   2026-11-16T13:00:00Z  reason
 //! sha256       of all bytes above this line
 //! ```
 //!
 //! An empty cell is a missing figure; trailing empty cells are omitted. `=12` refers to text 12.
-//! `\t`, `\n`, `\r`, `\\` and `\=` are escape sequences.
+//! `\t`, `\n`, `\r`, `\\` and `\=` are escape sequences. Version 1 lacks the columns after `flags` and
+//! the records `stat`, `holding`, `held` and `quarantine`; it is still read.
 
 mod cells;
 mod read;
@@ -25,10 +29,12 @@ pub use self::read::DatasetError;
 use crate::fund::Fund;
 
 /// First line of every file: format name and version.
-const MAGIC: &str = "panoply-rmf\t1";
+const MAGIC: &str = "panoply-rmf\t2";
+/// First line of a file of the previous version.
+const MAGIC_1: &str = "panoply-rmf\t1";
 
 /// Columns of a `fund` line.
-const COLUMNS: [&str; 52] = [
+const COLUMNS: [&str; 59] = [
     "fund_id",
     "symbol",
     "name",
@@ -81,6 +87,13 @@ const COLUMNS: [&str; 52] = [
     "share_classes",
     "fetched_at",
     "flags",
+    "benchmark_as_of",
+    "isin",
+    "master_fund",
+    "master_country",
+    "statistics_as_of",
+    "holdings_as_of",
+    "previous_holdings_as_of",
 ];
 
 /// All funds and their provenance.

@@ -1,12 +1,14 @@
 //! Data of one fund. A missing figure is `None`, never zero.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
+use crate::figures::rounded;
 use crate::nav::NavSeries;
-use crate::period::ByPeriod;
+use crate::period::{ByPeriod, Period};
 
 /// One fund, or one share class of a fund that has several.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,9 +75,35 @@ pub struct Fund {
     pub fetched_at: Option<String>,
     /// Data-quality flags.
     pub flags: Vec<Flag>,
+    /// ISIN of this share class.
+    pub isin: Option<String>,
+    /// Master fund of a feeder fund.
+    pub master_fund: Option<String>,
+    /// Country of the master fund.
+    pub master_country: Option<String>,
+    /// Statistics published by the SEC.
+    pub statistics: Statistics,
+    /// Largest holdings of the latest report.
+    pub holdings: Option<HoldingsReport>,
+    /// Largest holdings of the report before.
+    pub previous_holdings: Option<HoldingsReport>,
+    /// Why the latest sync kept these figures instead of the fetched ones.
+    pub quarantine: Option<Quarantine>,
 }
 
 impl Fund {
+    /// Return minus the benchmark's, in percentage points. `None` unless both are stated for the
+    /// same date.
+    pub fn outperformance(&self, period: Period) -> Option<Decimal> {
+        let benchmark = self.benchmark_return(period)?;
+        Some(rounded(self.returns.get(period)? - benchmark))
+    }
+
+    /// Benchmark return over a period, if it is stated for the date of the fund's returns.
+    pub fn benchmark_return(&self, period: Period) -> Option<Decimal> {
+        self.benchmark.returns.get(period).filter(|_| self.benchmark.as_of == self.returns_as_of)
+    }
+
     /// Whether the figures may belong to another share class of the same fund.
     pub fn shares_figures(&self) -> bool {
         self.flags.contains(&Flag::ShareClassFiguresShared)
@@ -161,6 +189,85 @@ pub struct Benchmark {
     pub name: Option<String>,
     /// Returns over the fund's periods, in percent.
     pub returns: ByPeriod<Decimal>,
+    /// Date that these returns are stated for.
+    pub as_of: Option<Date>,
+}
+
+/// Statistics published by the SEC, by kind.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Statistics {
+    /// Date of the factsheet.
+    pub as_of: Option<Date>,
+    /// Published values.
+    pub values: BTreeMap<Statistic, Decimal>,
+}
+
+/// A statistic of the SEC's factsheets.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Statistic {
+    /// Largest loss from a peak, in percent.
+    MaximumDrawdown,
+    /// Sharpe ratio.
+    SharpeRatio,
+    /// Alpha, in percent.
+    Alpha,
+    /// Beta.
+    Beta,
+    /// Share of foreign currency exposure that is hedged, in percent.
+    FxHedging,
+    /// Portfolio turnover ratio.
+    Turnover,
+    /// Yield to maturity, in percent a year.
+    YieldToMaturity,
+}
+
+impl Statistic {
+    /// Every statistic.
+    pub const ALL: [Self; 7] = [
+        Self::MaximumDrawdown,
+        Self::SharpeRatio,
+        Self::Alpha,
+        Self::Beta,
+        Self::FxHedging,
+        Self::Turnover,
+        Self::YieldToMaturity,
+    ];
+
+    /// Field name in the SEC's API, in the dataset and in replies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MaximumDrawdown => "maximum_drawdown",
+            Self::SharpeRatio => "sharpe_ratio",
+            Self::Alpha => "alpha",
+            Self::Beta => "beta",
+            Self::FxHedging => "fx_hedging",
+            Self::Turnover => "portfolio_turnover_ratio",
+            Self::YieldToMaturity => "yield_to_maturity",
+        }
+    }
+
+    /// Parses [`Statistic::as_str`].
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|statistic| statistic.as_str() == name)
+    }
+}
+
+/// Largest holdings on one date.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct HoldingsReport {
+    /// Date of the report.
+    pub as_of: Option<Date>,
+    /// Holdings, largest first.
+    pub holdings: Vec<Allocation>,
+}
+
+/// Why a sync kept the previous figures of a fund.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Quarantine {
+    /// Time of the first sync that rejected the fetched figures, ISO 8601.
+    pub since: String,
+    /// Reasons, joined by semicolons.
+    pub reason: String,
 }
 
 /// Standard deviation published by the SEC.

@@ -6,13 +6,20 @@
 
 pub mod catalog;
 pub mod chart;
+pub mod class_names;
+pub mod classify;
+pub mod companies;
 pub mod compare;
+pub mod concepts;
 pub mod dataset;
+pub mod deductions;
+pub mod diff;
 pub mod figures;
 pub mod fund;
 pub mod holding;
 pub mod lookup;
 pub mod nav;
+pub mod overlap;
 pub mod pack_data;
 pub mod peers;
 pub mod performance;
@@ -21,6 +28,9 @@ pub mod query;
 pub mod risk;
 #[cfg(test)]
 mod samples;
+pub mod screen;
+pub mod search;
+pub mod simulate;
 #[cfg(feature = "tools")]
 pub mod store;
 pub mod sync;

@@ -12,7 +12,7 @@ pub fn folded(code: &str) -> String {
         .collect()
 }
 
-fn to_ascii_form(c: char) -> char {
+pub(crate) fn to_ascii_form(c: char) -> char {
     let offset = match c {
         '๐'..='๙' => u32::from(c) - u32::from('๐') + u32::from('0'),
         '！'..='～' => u32::from(c) - u32::from('！') + u32::from('!'),
@@ -21,18 +21,24 @@ fn to_ascii_form(c: char) -> char {
     char::from_u32(offset).unwrap_or(c)
 }
 
-/// Returns the codes most similar to `wanted`, best first; ties keep the given order.
+/// Least similarity of a suggestion. Below it another fund would be suggested at random: `NOPE` is
+/// not `B-TOPTENRMF`.
+const MIN_SIMILARITY: f64 = 0.84;
+
+/// Returns the codes similar to `wanted`, best first; ties keep the given order. Empty when no code
+/// is near.
 pub fn suggest_similar<'a>(wanted: &str, codes: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = folded(wanted);
     let mut scored: Vec<(f64, &str)> =
         codes.map(|code| (similarity(&wanted, &folded(code)), code)).collect();
+    scored.retain(|(similarity, _)| *similarity >= MIN_SIMILARITY);
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     scored.into_iter().take(SUGGESTIONS).map(|(_, code)| code).collect()
 }
 
 /// Jaro-Winkler similarity. Containment ranks above similarity.
 fn similarity(wanted: &str, code: &str) -> f64 {
-    let contains = !wanted.is_empty() && (code.contains(wanted) || wanted.contains(code));
+    let contains = wanted.len() >= 3 && (code.contains(wanted) || wanted.contains(code));
     let bonus = if contains { 1.0 } else { 0.0 };
     bonus + strsim::jaro_winkler(wanted, code)
 }
@@ -61,6 +67,8 @@ mod tests {
         assert_eq!(suggest_similar("ABPAC-RMF", codes.into_iter())[0], "ABAPAC-RMF");
         let gold = suggest_similar("goldrmf", codes.into_iter());
         assert!(gold[..2].iter().all(|code| code.contains("GOLD")), "{gold:?}");
-        assert_eq!(suggest_similar("🦄", codes.into_iter()).len(), SUGGESTIONS);
+        for strange in ["🦄", "NOPE", "INVALID-CODE", "../../etc/passwd", "กองทุน"] {
+            assert_eq!(suggest_similar(strange, codes.into_iter()), [""; 0], "{strange}");
+        }
     }
 }

@@ -18,7 +18,7 @@ use serde_json::{Map, Number, Value};
 use crate::dataset::{Dataset, Provenance};
 use crate::fund::{
     Allocation, Benchmark, Company, Documents, Fee, Flag, Fund, Minimums, PublishedDeviation,
-    RiskLevel, Status, Suitability, is_unbalanced,
+    RiskLevel, Statistics, Status, Suitability, is_unbalanced,
 };
 use crate::nav::{NavPoint, NavSeries};
 use crate::period::{ByPeriod, Period};
@@ -208,6 +208,7 @@ fn fund(line: &str, series: &mut BTreeMap<String, Vec<NavPoint>>) -> Result<Fund
         benchmark: Benchmark {
             returns: source.by_period("benchmark")?,
             name: source.benchmark_name.clone(),
+            as_of: Some(SNAPSHOT_RETURNS_AS_OF),
         },
         volatility_1y: figure("volatility_1y")?,
         tracking_error: figure("tracking_error")?,
@@ -245,6 +246,13 @@ fn fund(line: &str, series: &mut BTreeMap<String, Vec<NavPoint>>) -> Result<Fund
         share_classes: source.x_share_classes.unwrap_or_default(),
         fetched_at: source.x_data_fetched_at,
         flags,
+        isin: None,
+        master_fund: None,
+        master_country: None,
+        statistics: Statistics::default(),
+        holdings: None,
+        previous_holdings: None,
+        quarantine: None,
     })
 }
 

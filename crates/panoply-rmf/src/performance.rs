@@ -23,7 +23,7 @@ pub struct Standing<'a> {
     pub fund: &'a Fund,
     /// Return, in percent.
     pub performance: Decimal,
-    /// Return of the benchmark, in percent.
+    /// Return of the benchmark, in percent; `None` unless it is stated for the same date.
     pub benchmark: Option<Decimal>,
 }
 
@@ -63,7 +63,7 @@ pub fn leaderboard(
         .into_iter()
         .filter_map(|fund| {
             let performance = fund.returns.get(period)?;
-            Some(Standing { fund, performance, benchmark: fund.benchmark.returns.get(period) })
+            Some(Standing { fund, performance, benchmark: fund.benchmark_return(period) })
         })
         .collect();
     let returns: Vec<Decimal> = standings.iter().map(|standing| standing.performance).collect();

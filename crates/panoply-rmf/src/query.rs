@@ -7,9 +7,11 @@ use std::cmp::Ordering;
 
 use rust_decimal::Decimal;
 
+use crate::catalog::FundCatalog;
+use crate::classify::in_category;
 use crate::fund::{Fund, RiskLevel};
-use crate::lookup::folded;
 use crate::period::Period;
+use crate::search::{IndexedFund, ParsedQuery};
 
 /// Search criteria, combined with AND. `None` matches every fund.
 #[derive(Clone, Debug, Default)]
@@ -24,84 +26,44 @@ pub struct Filter {
     pub max_risk: Option<RiskLevel>,
     /// Minimum year-to-date return, in percent.
     pub min_ytd: Option<Decimal>,
-    /// Prefix of the classification, or one of [`CATEGORY_ALIASES`].
+    /// Kind of asset or beginning of a class: see [`in_category`].
     pub category: Option<String>,
 }
 
-/// Aliases of classification prefixes.
-pub const CATEGORY_ALIASES: [(&str, &str); 5] = [
-    ("EQUITY", "EQ"),
-    ("FIXED", "FIX"),
-    ("MIXED", "MIX"),
-    ("PROPERTY", "PRF"),
-    ("COMMODITY", "COM"),
-];
-
 impl Filter {
-    /// Returns the matching funds. When no fund contains the search phrase, each of its words is
-    /// matched separately, ignoring punctuation.
-    pub fn apply<'a>(&self, funds: &'a [Fund]) -> Vec<&'a Fund> {
-        let others: Vec<&Fund> =
-            funds.iter().filter(|fund| self.matches_except_search(fund)).collect();
-        let Some(search) = self.search.as_deref().map(str::trim) else { return others };
-        let as_it_stands: Vec<&Fund> =
-            others.iter().copied().filter(|fund| contains(fund, search)).collect();
-        if !as_it_stands.is_empty() {
-            return as_it_stands;
+    /// Returns the matching funds, sorted by code.
+    pub fn apply<'a>(&self, catalog: &'a FundCatalog) -> Vec<&'a Fund> {
+        let others: Vec<(&Fund, &IndexedFund)> = catalog
+            .indexed()
+            .filter(|(fund, index)| self.matches_except_search(fund, index))
+            .collect();
+        match &self.search {
+            Some(search) => ParsedQuery::new(search).find(&others),
+            None => others.into_iter().map(|(fund, _)| fund).collect(),
         }
-        others.into_iter().filter(|fund| contains_every_word(fund, search)).collect()
     }
 
-    fn matches_except_search(&self, fund: &Fund) -> bool {
-        let company = self.company.as_deref().is_none_or(|part| {
-            fund.company.name.to_lowercase().contains(&part.trim().to_lowercase())
-        });
+    /// Number of funds that fit but for a year-to-date return, which they lack.
+    pub fn left_out_without_ytd(&self, catalog: &FundCatalog) -> usize {
+        let Some(_) = self.min_ytd else { return 0 };
+        let all = Self { min_ytd: None, ..self.clone() };
+        let lacks = |fund: &&Fund| fund.returns.get(Period::Ytd).is_none();
+        all.apply(catalog).into_iter().filter(lacks).count()
+    }
+
+    fn matches_except_search(&self, fund: &Fund, index: &IndexedFund) -> bool {
+        let company = self.company.as_deref().is_none_or(|text| index.is_of_company(text));
         let ytd = self
             .min_ytd
             .is_none_or(|least| fund.returns.get(Period::Ytd).is_some_and(|ytd| ytd >= least));
-        let category = self.category.as_deref().is_none_or(|category| {
-            fund.classification.as_deref().is_some_and(|class| class_starts_with(class, category))
-        });
+        let category =
+            self.category.as_deref().is_none_or(|category| in_category(fund, index, category));
         company
             && ytd
             && category
             && self.min_risk.is_none_or(|least| fund.risk >= least)
             && self.max_risk.is_none_or(|most| fund.risk <= most)
     }
-}
-
-/// Whether a classification belongs to a category (prefix or alias).
-pub fn class_starts_with(class: &str, category: &str) -> bool {
-    let wanted = category.trim().to_uppercase();
-    let alias = CATEGORY_ALIASES.iter().find(|(alias, _)| *alias == wanted);
-    let prefix = alias.map_or(wanted.as_str(), |(_, prefix)| prefix);
-    class.to_uppercase().starts_with(prefix)
-}
-
-fn contains(fund: &Fund, search: &str) -> bool {
-    let search = search.to_lowercase();
-    let found = |text: &str| text.to_lowercase().contains(&search);
-    // Thai names repeat the English words of the English name, so only Thai words are searched
-    // there.
-    let thai = || is_thai(&search) && fund.name_th.as_deref().is_some_and(found);
-    found(&fund.symbol) || found(&fund.name) || thai()
-}
-
-fn is_thai(text: &str) -> bool {
-    text.chars().any(|c| ('\u{0E00}'..='\u{0E7F}').contains(&c))
-}
-
-fn contains_every_word(fund: &Fund, search: &str) -> bool {
-    let texts = [
-        folded(&fund.symbol),
-        folded(&fund.name),
-        folded(fund.name_th.as_deref().unwrap_or_default()),
-    ];
-    let words: Vec<String> =
-        search.split_whitespace().map(folded).filter(|word| !word.is_empty()).collect();
-    let whole = folded(search);
-    let in_one = |word: &String| texts.iter().any(|text| text.contains(word.as_str()));
-    !words.is_empty() && (in_one(&whole) || words.iter().all(in_one))
 }
 
 /// Sort key.
@@ -185,6 +147,7 @@ pub fn page<'a>(funds: &[&'a Fund], number: usize, size: usize) -> FundPage<'a> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::{Dataset, Provenance};
     use crate::samples::{fund, series, with_returns};
 
     fn codes(funds: &[&Fund]) -> Vec<String> {
@@ -210,27 +173,41 @@ mod tests {
         assert_eq!(codes(&found), ["D", "B", "A", "C"]);
     }
 
+    fn catalog(funds: &[Fund]) -> FundCatalog {
+        FundCatalog::new(Dataset::new(Provenance::default(), funds.to_vec()))
+    }
+
     #[test]
-    fn category_matches_a_classification_prefix_or_an_alias() {
+    fn category_is_a_kind_of_asset_or_the_beginning_of_a_class() {
+        let classed = |class: &str, policy: Option<&str>| Fund {
+            classification: Some(class.to_owned()),
+            policy_th: policy.map(str::to_owned),
+            ..fund("A", 6)
+        };
         let cases = [
-            ("EQASxJP", "EQAS", true),
-            ("EQASxJP", "eqasXjp", true),
-            ("EQASxJP", "equity", true),
-            ("FIXMIDGEN", "Fixed", true),
-            ("MIXFI", "FIXED", false),
-            ("PRFOPTH", "PROPERTY", true),
-            ("COMPM", "COMMODITY", true),
-            ("COMPM", "COMMODITIES", false),
+            (classed("EQASxJP", None), "EQAS", true),
+            (classed("EQASxJP", None), "eqasXjp", true),
+            (classed("EQASxJP", None), "equity", true),
+            (classed("FIXMIDGEN", None), "Fixed", true),
+            (classed("MIXFI", None), "FIXED", false),
+            (classed("EQJP", Some("ผสม")), "EQUITY", false),
+            (classed("EQJP", Some("ผสม")), "mixed", true),
+            (classed("PRFOPTH", None), "PROPERTY", true),
+            (classed("COMPM", None), "COMMODITY", true),
+            (Fund { policy_th: Some("ตราสารทุน".to_owned()), ..fund("A", 6) }, "EQUITY", true),
         ];
-        for (class, category, expected) in cases {
-            assert_eq!(class_starts_with(class, category), expected, "{class} of {category}");
+        for (fund, category, expected) in cases {
+            let filter = Filter { category: Some(category.to_owned()), ..Filter::default() };
+            let found = !filter.apply(&catalog(std::slice::from_ref(&fund))).is_empty();
+            assert_eq!(found, expected, "{:?} of {category}", fund.classification);
         }
     }
 
     #[test]
-    fn search_matches_the_phrase_first_then_each_word() {
+    fn search_matches_words_in_any_order() {
         let mut gold = fund("ES-GOLDRMF-UH", 8);
         gold.name = "Eastspring Gold Bullion RMF".to_owned();
+        gold.company.name = "EASTSPRING ASSET MANAGEMENT".to_owned();
         gold.name_th = Some("กองทุนเปิดอีสท์สปริง ทองคำ".to_owned());
         let mut other = fund("KT25/75RMF", 5);
         other.name = "Krung Thai Gold and more".to_owned();
@@ -240,13 +217,13 @@ mod tests {
             ("GOLD BULLION", &["ES-GOLDRMF-UH"]),
             ("bullion eastspring", &["ES-GOLDRMF-UH"]),
             ("kt25 75", &["KT25/75RMF"]),
-            ("ทองคำ", &["ES-GOLDRMF-UH"]),
+            ("ทองคำ", &["ES-GOLDRMF-UH", "KT25/75RMF"]),
             ("silver", &[]),
             ("🦄", &[]),
         ];
         for (search, expected) in cases {
             let filter = Filter { search: Some(search.to_owned()), ..Filter::default() };
-            assert_eq!(codes(&filter.apply(&funds)), expected, "search: {search}");
+            assert_eq!(codes(&filter.apply(&catalog(&funds))), expected, "search: {search}");
         }
     }
 
@@ -261,9 +238,9 @@ mod tests {
             max_risk: RiskLevel::new(5),
             ..Filter::default()
         };
-        assert_eq!(codes(&filter.apply(&funds)), ["RICH"]);
+        assert_eq!(codes(&filter.apply(&catalog(&funds))), ["RICH"]);
         let filter = Filter { min_risk: RiskLevel::new(6), ..Filter::default() };
-        assert!(filter.apply(&funds).is_empty());
+        assert!(filter.apply(&catalog(&funds)).is_empty());
     }
 
     #[test]

@@ -4,8 +4,8 @@ use jiff::civil::{Date, date};
 
 use crate::dataset::{Dataset, Provenance};
 use crate::fund::{
-    Allocation, Benchmark, Company, Documents, Fee, Fund, Minimums, PublishedDeviation, RiskLevel,
-    Status, Suitability,
+    Allocation, Benchmark, Company, Documents, Fee, Fund, HoldingsReport, Minimums,
+    PublishedDeviation, Quarantine, RiskLevel, Statistic, Statistics, Status, Suitability,
 };
 use crate::nav::{NavPoint, NavSeries};
 use crate::period::{ByPeriod, Period};
@@ -53,6 +53,13 @@ pub(crate) fn fund(symbol: &str, risk: u8) -> Fund {
         share_classes: Vec::new(),
         fetched_at: None,
         flags: Vec::new(),
+        isin: None,
+        master_fund: None,
+        master_country: None,
+        statistics: Statistics::default(),
+        holdings: None,
+        previous_holdings: None,
+        quarantine: None,
     }
 }
 
@@ -88,6 +95,32 @@ pub(crate) fn dataset() -> Dataset {
             remark: Some("back\\slash".to_owned()),
         }],
         share_classes: vec!["A B".to_owned(), "A(B)".to_owned()],
+        benchmark: Benchmark { as_of: Some(Date::constant(2025, 8, 29)), ..Benchmark::default() },
+        isin: Some("TH0000000001".to_owned()),
+        master_fund: Some("Master Fund = A".to_owned()),
+        master_country: Some("LUX".to_owned()),
+        statistics: Statistics {
+            as_of: Some(Date::constant(2025, 9, 30)),
+            values: [(Statistic::Beta, "0.9".parse().unwrap())].into(),
+        },
+        holdings: Some(HoldingsReport {
+            as_of: Some(Date::constant(2025, 9, 30)),
+            holdings: vec![Allocation {
+                asset_class: "Apple Inc".to_owned(),
+                percent: "6.1".parse().unwrap(),
+            }],
+        }),
+        previous_holdings: Some(HoldingsReport {
+            as_of: None,
+            holdings: vec![Allocation {
+                asset_class: "Apple Inc".to_owned(),
+                percent: "5".parse().unwrap(),
+            }],
+        }),
+        quarantine: Some(Quarantine {
+            since: "2025-11-16T00:00:00Z".to_owned(),
+            reason: "NAV jumps".to_owned(),
+        }),
         flags: crate::fund::Flag::ALL.to_vec(),
         ..with_returns(fund("FULL-RMF", 6), &[(Period::Ytd, "8.8"), (Period::Y10, "-4.08")])
     };

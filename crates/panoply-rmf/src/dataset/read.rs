@@ -9,10 +9,10 @@ use rust_decimal::Decimal;
 
 use super::cells::unescape;
 use super::write::checksum;
-use super::{COLUMNS, Dataset, MAGIC, Provenance};
+use super::{COLUMNS, Dataset, MAGIC, MAGIC_1, Provenance};
 use crate::fund::{
-    Allocation, Benchmark, Company, Documents, Fee, Flag, Fund, Minimums, PublishedDeviation,
-    RiskLevel, Status, Suitability,
+    Allocation, Benchmark, Company, Documents, Fee, Flag, Fund, HoldingsReport, Minimums,
+    PublishedDeviation, Quarantine, RiskLevel, Statistic, Statistics, Status, Suitability,
 };
 use crate::nav::{NavPoint, NavSeries};
 use crate::period::{ByPeriod, Period};
@@ -25,7 +25,7 @@ pub enum DatasetError {
     NotText,
     /// The file has another format or version.
     #[error(
-        "the file does not start with `panoply-rmf 1`; expected a file made by `panoply rmf pack-data` or `panoply rmf sync`"
+        "the file does not start with `panoply-rmf 2`; expected a file made by `panoply rmf pack-data` or `panoply rmf sync`"
     )]
     OtherFormat,
     /// The checksum is missing or wrong.
@@ -45,7 +45,7 @@ impl Dataset {
     /// Parses a packed dataset.
     pub fn read(bytes: &[u8]) -> Result<Self, DatasetError> {
         let text = std::str::from_utf8(bytes).map_err(|_| DatasetError::NotText)?;
-        if text.lines().next() != Some(MAGIC) {
+        if !matches!(text.lines().next(), Some(MAGIC | MAGIC_1)) {
             return Err(DatasetError::OtherFormat);
         }
         let (body, trailer) =
@@ -72,6 +72,8 @@ impl Dataset {
 struct Reader<'a> {
     provenance: Provenance,
     texts: Vec<Cow<'a, str>>,
+    /// Position in the file of each of [`COLUMNS`]; `None` for a column that the file lacks.
+    positions: Vec<Option<usize>>,
     funds: Vec<Fund>,
 }
 
@@ -84,26 +86,33 @@ impl<'a> Reader<'a> {
                 self.texts.push(unescape(rest));
                 Ok(())
             }
-            "columns" => {
-                let known = rest.split('\t').eq(COLUMNS);
-                known
-                    .then_some(())
-                    .ok_or_else(|| "the columns are not those of this version".to_owned())
-            }
+            "columns" => self.parse_columns(rest),
             "fund" => {
-                let fund = fund(&mut self.cells(rest))?;
+                let raw: Vec<&str> = rest.split('\t').collect();
+                let cell = |at: &Option<usize>| at.and_then(|at| raw.get(at).copied());
+                let ordered = self.positions.iter().map(|at| cell(at).unwrap_or_default());
+                let mut cells =
+                    Cells { rest: ordered.collect::<Vec<_>>().into_iter(), texts: &self.texts };
+                let mut fund = fund(&mut cells)?;
+                if !self.has_column("benchmark_as_of") {
+                    fund.benchmark.as_of = fund.returns_as_of;
+                }
                 self.funds.push(fund);
                 Ok(())
             }
+            _ => self.parse_part(kind, rest),
+        }
+    }
+
+    /// A record that belongs to the fund above.
+    fn parse_part(&mut self, kind: &str, rest: &'a str) -> Result<(), String> {
+        let mut cells = self.cells(rest);
+        match kind {
             "asset" => {
-                let mut cells = self.cells(rest);
-                let part =
-                    Allocation { asset_class: cells.text()?, percent: cells.required("percent")? };
+                let part = cells.part()?;
                 self.last_fund()?.allocation.get_or_insert_default().push(part);
-                Ok(())
             }
             "fee" => {
-                let mut cells = self.cells(rest);
                 let fee = Fee {
                     kind: cells.text()?,
                     description: cells.text()?,
@@ -111,15 +120,47 @@ impl<'a> Reader<'a> {
                     remark: cells.optional()?,
                 };
                 self.last_fund()?.fees.push(fee);
-                Ok(())
             }
             "nav" => {
-                let series = nav_series(&mut self.cells(rest))?;
+                let series = nav_series(&mut cells)?;
                 self.last_fund()?.nav = series;
-                Ok(())
             }
-            other => Err(format!("`{other}` is not a record kind")),
+            "stat" => {
+                let name = cells.text()?;
+                let kind = Statistic::parse(&name)
+                    .ok_or_else(|| format!("`{name}` is not a statistic"))?;
+                let value = cells.required("statistic")?;
+                self.last_fund()?.statistics.values.insert(kind, value);
+            }
+            "holding" | "held" => {
+                let part = cells.part()?;
+                let fund = self.last_fund()?;
+                let report =
+                    if kind == "held" { &mut fund.previous_holdings } else { &mut fund.holdings };
+                report.get_or_insert_with(HoldingsReport::default).holdings.push(part);
+            }
+            "quarantine" => {
+                let found = Quarantine { since: cells.text()?, reason: cells.text()? };
+                self.last_fund()?.quarantine = Some(found);
+            }
+            other => return Err(format!("`{other}` is not a record kind")),
         }
+        Ok(())
+    }
+
+    fn parse_columns(&mut self, rest: &str) -> Result<(), String> {
+        let listed: Vec<&str> = rest.split('\t').collect();
+        if let Some(unknown) = listed.iter().find(|name| !COLUMNS.contains(name)) {
+            return Err(format!("`{unknown}` is not one of the columns of this version"));
+        }
+        self.positions =
+            COLUMNS.iter().map(|name| listed.iter().position(|other| other == name)).collect();
+        Ok(())
+    }
+
+    fn has_column(&self, name: &str) -> bool {
+        let at = COLUMNS.iter().position(|column| *column == name);
+        at.and_then(|at| self.positions.get(at)).is_some_and(Option::is_some)
     }
 
     fn parse_provenance(&mut self, rest: &str) -> Result<(), String> {
@@ -135,7 +176,7 @@ impl<'a> Reader<'a> {
     }
 
     fn cells<'b>(&'b self, rest: &'a str) -> Cells<'a, 'b> {
-        Cells { rest: rest.split('\t'), texts: &self.texts }
+        Cells { rest: rest.split('\t').collect::<Vec<_>>().into_iter(), texts: &self.texts }
     }
 
     fn last_fund(&mut self) -> Result<&mut Fund, String> {
@@ -145,7 +186,7 @@ impl<'a> Reader<'a> {
 
 /// Iterates over the cells of a line. Cells past its end are empty.
 struct Cells<'a, 'b> {
-    rest: std::str::Split<'a, char>,
+    rest: std::vec::IntoIter<&'a str>,
     texts: &'b [Cow<'a, str>],
 }
 
@@ -177,6 +218,16 @@ impl<'a> Cells<'a, '_> {
         self.parsed(what)?.ok_or_else(|| format!("the {what} is missing"))
     }
 
+    fn part(&mut self) -> Result<Allocation, String> {
+        Ok(Allocation { asset_class: self.text()?, percent: self.required("percent")? })
+    }
+
+    /// An empty report with this date; its holdings are records of their own.
+    fn report(&mut self) -> Result<Option<HoldingsReport>, String> {
+        let as_of: Option<Date> = self.parsed("date")?;
+        Ok(as_of.map(|date| HoldingsReport { as_of: Some(date), holdings: Vec::new() }))
+    }
+
     fn by_period(&mut self) -> Result<ByPeriod<Decimal>, String> {
         let mut values = ByPeriod::default();
         for period in Period::ALL {
@@ -187,6 +238,18 @@ impl<'a> Cells<'a, '_> {
 }
 
 fn fund(cells: &mut Cells<'_, '_>) -> Result<Fund, String> {
+    let mut fund = fund_of_version_1(cells)?;
+    fund.benchmark.as_of = cells.parsed("date")?;
+    fund.isin = cells.optional()?;
+    fund.master_fund = cells.optional()?;
+    fund.master_country = cells.optional()?;
+    fund.statistics.as_of = cells.parsed("date")?;
+    fund.holdings = cells.report()?;
+    fund.previous_holdings = cells.report()?;
+    Ok(fund)
+}
+
+fn fund_of_version_1(cells: &mut Cells<'_, '_>) -> Result<Fund, String> {
     // The order of these fields is the order of `COLUMNS`: each reads the next cell.
     Ok(Fund {
         fund_id: cells.text()?,
@@ -209,7 +272,7 @@ fn fund(cells: &mut Cells<'_, '_>) -> Result<Fund, String> {
         net_assets: cells.parsed("amount")?,
         returns: cells.by_period()?,
         returns_as_of: cells.parsed("date")?,
-        benchmark: Benchmark { name: cells.optional()?, returns: cells.by_period()? },
+        benchmark: Benchmark { name: cells.optional()?, returns: cells.by_period()?, as_of: None },
         deviation: match (cells.parsed("deviation")?, cells.optional()?) {
             (Some(percent), Some(period)) => Some(PublishedDeviation { percent, period }),
             _ => None,
@@ -239,6 +302,13 @@ fn fund(cells: &mut Cells<'_, '_>) -> Result<Fund, String> {
         flags: split_list(&cells.text()?, ' ')
             .map(|name| Flag::parse(name).ok_or_else(|| format!("`{name}` is not a flag")))
             .collect::<Result<_, _>>()?,
+        isin: None,
+        master_fund: None,
+        master_country: None,
+        statistics: Statistics::default(),
+        holdings: None,
+        previous_holdings: None,
+        quarantine: None,
     })
 }
 
@@ -281,7 +351,7 @@ mod tests {
             ("cut", cut.into_bytes(), "damaged"),
             ("changed", changed.into_bytes(), "damaged"),
             ("kind", sealed("panoply-rmf\t1\nsurprise\tx\n").into_bytes(), "line 2: `surprise`"),
-            ("columns", sealed("panoply-rmf\t1\ncolumns\tx\n").into_bytes(), "columns"),
+            ("columns", sealed("panoply-rmf\t2\ncolumns\tx\n").into_bytes(), "columns"),
             ("no fund", sealed("panoply-rmf\t1\nasset\tGold\t1\n").into_bytes(), "no fund"),
         ];
         for (name, bytes, expected) in cases {

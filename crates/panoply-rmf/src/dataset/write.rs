@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::cells::{Dictionary, escape};
 use super::{COLUMNS, Dataset, MAGIC, Provenance};
-use crate::fund::{Allocation, Fee, Flag, Fund};
+use crate::fund::{Allocation, Fee, Flag, Fund, Statistic};
 use crate::nav::NavPoint;
 use crate::period::{ByPeriod, Period};
 
@@ -88,6 +88,19 @@ fn rows_of(fund: &Fund) -> Vec<Row> {
     rows.extend(fund.allocation.iter().flatten().map(asset_row));
     rows.extend(fund.fees.iter().map(fee_row));
     rows.extend(nav_row(fund.nav.points()));
+    let value = |(kind, value): (&Statistic, &Decimal)| Row {
+        kind: "stat",
+        cells: vec![kind.as_str().to_owned(), value.to_string()],
+    };
+    rows.extend(fund.statistics.values.iter().map(value));
+    for (kind, report) in [("holding", &fund.holdings), ("held", &fund.previous_holdings)] {
+        let held = report.iter().flat_map(|report| &report.holdings);
+        rows.extend(held.map(|part| Row { kind, ..asset_row(part) }));
+    }
+    rows.extend(fund.quarantine.iter().map(|quarantine| Row {
+        kind: "quarantine",
+        cells: vec![quarantine.since.clone(), quarantine.reason.clone()],
+    }));
     rows
 }
 
@@ -133,6 +146,13 @@ fn fund_cells(fund: &Fund) -> Vec<String> {
         fund.share_classes.join("|"),
         text(&fund.fetched_at),
         fund.flags.iter().map(|flag| Flag::as_str(*flag)).collect::<Vec<_>>().join(" "),
+        day(fund.benchmark.as_of),
+        text(&fund.isin),
+        text(&fund.master_fund),
+        text(&fund.master_country),
+        day(fund.statistics.as_of),
+        day(fund.holdings.as_ref().and_then(|report| report.as_of)),
+        day(fund.previous_holdings.as_ref().and_then(|report| report.as_of)),
     ]);
     cells
 }

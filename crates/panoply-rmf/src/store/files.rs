@@ -52,7 +52,36 @@ impl Journal for JournalFolder {
     }
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+/// Lock of a running sync, released when it is dropped or the process ends.
+#[derive(Debug)]
+pub struct SyncLock(File);
+
+impl SyncLock {
+    /// Takes the lock; `None` when another sync has it.
+    pub fn take(folder: &Path) -> io::Result<Option<Self>> {
+        fs::create_dir_all(folder)?;
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(folder.join("rmf-sync.lock"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Drop for SyncLock {
+    fn drop(&mut self) {
+        // Closing the file releases the lock too.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Writes `path` atomically.
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Http, Response, Timer, TransportError};
 
@@ -49,13 +49,25 @@ pub enum SyncError {
         /// Last failure.
         last: String,
     },
-    /// The response is not what the API documents.
-    #[error("the response to `{path}` is not valid: {problem}")]
+    /// The register of funds is not what the API documents.
+    #[error("the response to `{path}` is not valid: {problem}; nothing was changed")]
     InvalidResponse {
         /// Request path.
         path: String,
         /// Description of the problem.
         problem: String,
+    },
+    /// Too many funds failed a check.
+    #[error(
+        "the fetched figures of {failed} of {total} funds failed a check, more than a tenth; nothing was changed. For example {example}"
+    )]
+    TooManyQuarantined {
+        /// Number of funds that failed.
+        failed: usize,
+        /// Number of funds.
+        total: usize,
+        /// Code and reason of some of them.
+        example: String,
     },
     /// Too many funds vanished.
     #[error(
@@ -78,13 +90,13 @@ impl SyncError {
     }
 }
 
-/// Envelope of a page.
+/// Envelope of a page. `items` is required: a body such as `{"message": "internal error"}` with
+/// status 200 is a failure, not an empty page.
 #[derive(Deserialize)]
 struct Envelope {
     #[serde(default)]
     next_cursor: Option<String>,
-    #[serde(default)]
-    items: Vec<Value>,
+    items: Vec<Map<String, Value>>,
 }
 
 /// API client with rate limit and retries.
@@ -119,16 +131,9 @@ impl<'a> Client<'a> {
             if !cursor.is_empty() {
                 arguments.push(("next_cursor", &cursor));
             }
-            let response = self.get_with_retry(path, &arguments)?;
-            // 204 No Content: the end of the result.
-            if response.status == 204 || response.body.trim().is_empty() {
-                return Ok(rows);
-            }
-            let page: Envelope = serde_json::from_str(&response.body).map_err(|error| {
-                SyncError::InvalidResponse { path: path.to_owned(), problem: error.to_string() }
-            })?;
+            let Some(page) = self.page_with_retry(path, &arguments)? else { return Ok(rows) };
             let nothing_new = page.items.is_empty();
-            rows.extend(page.items);
+            rows.extend(page.items.into_iter().map(Value::Object));
             cursor = page.next_cursor.unwrap_or_default();
             // A repeated cursor would loop forever.
             if cursor.is_empty() || nothing_new || !seen.insert(cursor.clone()) {
@@ -137,17 +142,26 @@ impl<'a> Client<'a> {
         }
     }
 
-    fn get_with_retry(
+    /// Fetches one page; `None` is the end of the result. A body that is not a page (HTML, cut off,
+    /// an error message with status 200) is retried like a server failure.
+    fn page_with_retry(
         &mut self,
         path: &str,
         query: &[(&str, &str)],
-    ) -> Result<Response, SyncError> {
+    ) -> Result<Option<Envelope>, SyncError> {
         let mut last = String::new();
         for attempt in 0..MAX_ATTEMPTS {
             let backoff = INITIAL_BACKOFF * 2_u32.pow(attempt);
             match self.get_rate_limited(path, query) {
                 Ok(response) => match response.status {
-                    200 | 204 => return Ok(response),
+                    204 => return Ok(None),
+                    200 => match serde_json::from_str(&response.body) {
+                        Ok(page) => return Ok(Some(page)),
+                        Err(error) => {
+                            last = format!("the body is not a page of rows: {error}");
+                            self.timer.sleep(backoff);
+                        }
+                    },
                     401 | 403 => return Err(SyncError::InvalidKey { status: response.status }),
                     // Rate limited. The API answers 421 where others answer 429.
                     421 | 429 => {
@@ -246,7 +260,8 @@ mod tests {
 
     #[test]
     fn pagination_follows_the_cursor_to_the_end() {
-        let (rows, slept, requests) = run(vec![page("a", "1,2"), page("b", "3"), page("", "4")]);
+        let (rows, slept, requests) =
+            run(vec![page("a", "{},{}"), page("b", "{}"), page("", "{}")]);
         assert_eq!(rows.unwrap().len(), 4);
         assert!(
             requests[1].contains("next_cursor\", \"a")
@@ -257,7 +272,7 @@ mod tests {
 
     #[test]
     fn repeated_cursor_ends_pagination() {
-        let (rows, _, requests) = run(vec![page("a", "1"), page("a", "2"), page("a", "3")]);
+        let (rows, _, requests) = run(vec![page("a", "{}"), page("a", "{}"), page("a", "{}")]);
         assert_eq!((rows.unwrap().len(), requests.len()), (2, 2));
     }
 
@@ -277,10 +292,10 @@ mod tests {
                 body: String::new(),
             })
         };
-        let (rows, slept, _) = run(vec![limited(421, 7), limited(429, 90), page("", "1")]);
+        let (rows, slept, _) = run(vec![limited(421, 7), limited(429, 90), page("", "{}")]);
         assert_eq!(rows.unwrap().len(), 1);
         assert_eq!(slept, [Duration::from_secs(7), Duration::from_secs(90)]);
-        let (_, slept, _) = run(vec![limited(421, 0), limited(421, 1_000_000), page("", "1")]);
+        let (_, slept, _) = run(vec![limited(421, 0), limited(421, 1_000_000), page("", "{}")]);
         assert_eq!(
             slept,
             [INITIAL_BACKOFF, MAX_BACKOFF],
@@ -294,7 +309,7 @@ mod tests {
             response(500, ""),
             Err(TransportError("reset".to_owned())),
             response(503, ""),
-            page("", "1"),
+            page("", "{}"),
         ]);
         assert_eq!(rows.unwrap().len(), 1);
         let seconds: Vec<u64> = slept.iter().map(Duration::as_secs).collect();
@@ -315,9 +330,24 @@ mod tests {
             run(vec![response(400, "{}")]).0,
             Err(SyncError::Rejected { status: 400, .. })
         ));
-        assert!(matches!(
-            run(vec![response(200, "<html>")]).0,
-            Err(SyncError::InvalidResponse { .. })
-        ));
+    }
+
+    #[test]
+    fn body_that_is_not_a_page_is_retried() {
+        for body in [
+            "<html>",
+            r#"{"message":"success","items":[{"a":1}"#,
+            r#"{"message":"internal error, try later"}"#,
+            r#"{"items":null}"#,
+            r#"{"items":[1]}"#,
+            "",
+        ] {
+            let (rows, slept, _) = run(vec![response(200, body), page("", "{}")]);
+            assert_eq!(rows.unwrap().len(), 1, "body: {body}");
+            assert_eq!(slept, [INITIAL_BACKOFF], "body: {body}");
+            let (rows, ..) = run((0..10).map(|_| response(200, body)).collect());
+            let told = rows.unwrap_err().to_string();
+            assert!(told.contains("not a page") && told.contains("again to resume"), "{told}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::client::{Client, SyncError};
 use super::fields::text;
+use super::schema::{check_profiles, check_specifications};
 use crate::fund::{Company, Status};
 
 /// Class name of a fund with a single class.
@@ -25,13 +26,19 @@ pub(super) struct Project {
     pub(super) registered: Option<Date>,
     pub(super) policy_th: Option<String>,
     pub(super) management_style: Option<String>,
+    /// Master fund of a feeder fund, and its country.
+    pub(super) master_fund: Option<String>,
+    pub(super) master_country: Option<String>,
     /// Names of the classes that are RMF.
     pub(super) classes: Vec<String>,
+    /// ISIN by class name.
+    pub(super) isins: BTreeMap<String, String>,
 }
 
 /// Fetches all RMFs that are registered or in their initial offering.
 pub(super) fn fetch_universe(client: &mut Client<'_>) -> Result<Vec<Project>, SyncError> {
-    let specifications = client.rows("/v2/fund/general-info/specifications", &[])?;
+    let specifications = client.rows(SPECIFICATIONS, &[])?;
+    check_specifications(&specifications).map_err(|problem| invalid(SPECIFICATIONS, problem))?;
     let is_rmf: BTreeSet<(String, String)> = specifications
         .iter()
         .filter(|row| text(row, "spec_code").as_deref() == Some("RMF"))
@@ -39,7 +46,8 @@ pub(super) fn fetch_universe(client: &mut Client<'_>) -> Result<Vec<Project>, Sy
         .collect();
     let mut projects: BTreeMap<String, Project> = BTreeMap::new();
     for status in ["Registered", "IPO"] {
-        let profiles = client.rows("/v2/fund/general-info/profiles", &[("fund_status", status)])?;
+        let profiles = client.rows(PROFILES, &[("fund_status", status)])?;
+        check_profiles(&profiles).map_err(|problem| invalid(PROFILES, problem))?;
         for row in &profiles {
             let Some(id) = text(row, "proj_id") else { continue };
             let class = class_of(row);
@@ -48,12 +56,22 @@ pub(super) fn fetch_universe(client: &mut Client<'_>) -> Result<Vec<Project>, Sy
             if named || is_rmf.contains(&(id.clone(), MAIN.to_owned())) {
                 let project = projects.entry(id.clone()).or_insert_with(|| project(id, row));
                 if !project.classes.contains(&class) {
+                    project.isins.extend(
+                        text(row, "fund_class_isin_code").map(|isin| (class.clone(), isin)),
+                    );
                     project.classes.push(class);
                 }
             }
         }
     }
     Ok(projects.into_values().collect())
+}
+
+const SPECIFICATIONS: &str = "/v2/fund/general-info/specifications";
+const PROFILES: &str = "/v2/fund/general-info/profiles";
+
+fn invalid(path: &str, problem: String) -> SyncError {
+    SyncError::InvalidResponse { path: path.to_owned(), problem }
 }
 
 fn project(id: String, row: &Value) -> Project {
@@ -71,7 +89,10 @@ fn project(id: String, row: &Value) -> Project {
         registered: super::fields::day(row, "regis_date"),
         policy_th: text(row, "policy_desc"),
         management_style: text(row, "management_style"),
+        master_fund: text(row, "feederfund_master_fund"),
+        master_country: text(row, "feederfund_country"),
         classes: Vec::new(),
+        isins: BTreeMap::new(),
         id,
     }
 }
@@ -97,6 +118,7 @@ pub(super) struct ProjectRows {
     pub(super) fees: Vec<Value>,
     pub(super) statistics: Vec<Value>,
     pub(super) allocation: Vec<Value>,
+    pub(super) holdings: Vec<Value>,
     pub(super) minimums: Vec<Value>,
     pub(super) dividends: Vec<Value>,
     pub(super) urls: Vec<Value>,
@@ -120,6 +142,7 @@ pub(super) fn fetch_project(
         fees: latest("fees")?,
         statistics: latest("statistics")?,
         allocation: latest("asset-allocation")?,
+        holdings: latest("top5-holdings")?,
         minimums: latest("subscription-redemption-minimums")?,
         dividends: latest("dividend-policy")?,
         urls: latest("urls")?,
@@ -129,9 +152,10 @@ pub(super) fn fetch_project(
     let arguments =
         [("proj_id", project.id.as_str()), ("start_nav_date", &from), ("end_nav_date", &to)];
     rows.nav = client.rows("/v2/fund/daily-info/nav", &arguments)?;
-    // Other clients of this API report that it sometimes ignores the range.
+    // Other clients of this API report that it sometimes ignores the range. A row without a valid
+    // date stays, for the schema to reject.
     rows.nav.retain(|row| {
-        super::fields::day(row, "nav_date").is_some_and(|day| range.from <= day && day <= range.to)
+        super::fields::day(row, "nav_date").is_none_or(|day| range.from <= day && day <= range.to)
     });
     Ok(rows)
 }

@@ -12,27 +12,76 @@ use serde_json::Value;
 /// Years from here on are Buddhist era.
 const BUDDHIST_FROM: i16 = 2400;
 
-/// Trimmed text; `None` when empty or `-`.
-pub(super) fn text(row: &Value, name: &str) -> Option<String> {
-    let text = row.get(name)?.as_str()?.trim();
-    (!text.is_empty() && text != "-").then(|| text.to_owned())
+/// A field of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell<T> {
+    /// Absent, null, empty or `-`.
+    Missing,
+    Value(T),
+    /// Present, but not of the expected type.
+    Invalid,
+}
+
+impl<T> Cell<T> {
+    fn value(self) -> Option<T> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Missing | Self::Invalid => None,
+        }
+    }
+
+    fn parsed(value: Option<T>) -> Self {
+        value.map_or(Self::Invalid, Self::Value)
+    }
+}
+
+/// Trimmed text.
+pub(super) fn text_cell(row: &Value, name: &str) -> Cell<String> {
+    match row.get(name) {
+        None | Some(Value::Null) => Cell::Missing,
+        Some(Value::String(text)) => match text.trim() {
+            "" | "-" => Cell::Missing,
+            text => Cell::Value(text.to_owned()),
+        },
+        Some(_) => Cell::Invalid,
+    }
 }
 
 /// Number, sent as a number or as a string.
-pub(super) fn number(row: &Value, name: &str) -> Option<Decimal> {
-    match row.get(name)? {
-        Value::Number(number) => {
-            let text = number.to_string();
-            text.parse().ok().or_else(|| Decimal::from_scientific(&text).ok())
-        }
-        Value::String(text) => text.trim().replace(',', "").parse().ok(),
-        _ => None,
+pub(super) fn number_cell(row: &Value, name: &str) -> Cell<Decimal> {
+    if let Some(Value::Number(number)) = row.get(name) {
+        let text = number.to_string();
+        return Cell::parsed(text.parse().or_else(|_| Decimal::from_scientific(&text)).ok());
+    }
+    match text_cell(row, name) {
+        Cell::Value(text) => Cell::parsed(text.replace(',', "").parse().ok()),
+        Cell::Missing => Cell::Missing,
+        Cell::Invalid => Cell::Invalid,
     }
 }
 
 /// Date in Thailand's time zone.
+pub(super) fn day_cell(row: &Value, name: &str) -> Cell<Date> {
+    match text_cell(row, name) {
+        Cell::Value(text) => Cell::parsed(day_of(&text)),
+        Cell::Missing => Cell::Missing,
+        Cell::Invalid => Cell::Invalid,
+    }
+}
+
+/// Trimmed text; `None` when missing.
+pub(super) fn text(row: &Value, name: &str) -> Option<String> {
+    text_cell(row, name).value()
+}
+
+/// Number; `None` when missing. The schema has rejected rows with an invalid one.
+pub(super) fn number(row: &Value, name: &str) -> Option<Decimal> {
+    number_cell(row, name).value()
+}
+
+/// Date; `None` when missing. The schema has rejected rows with an invalid one.
 pub(super) fn day(row: &Value, name: &str) -> Option<Date> {
-    day_of(row.get(name)?.as_str()?)
+    day_cell(row, name).value()
 }
 
 /// Thai text in a Base64 field; a field that is not Base64 is returned unchanged.

@@ -1,5 +1,6 @@
 //! Merges API rows with the previous figures. A figure missing from the API keeps its previous
-//! value and date, unless it may belong to another share class.
+//! value and date, unless it may belong to another share class. A fund whose rows break the schema
+//! or whose figures fail a gate is quarantined: it keeps all its previous figures.
 
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -7,10 +8,10 @@ use serde_json::Value;
 
 use super::fetch::{MAIN, Project, ProjectRows, class_of};
 use super::fields::{day, number, text, thai_text};
-use crate::catalog::FundCatalog;
+use super::{Rejected, SyncRequest, gates, schema};
 use crate::fund::{
-    Allocation, Benchmark, Documents, Fee, Flag, Fund, Minimums, PublishedDeviation, RiskLevel,
-    Suitability, is_unbalanced,
+    Allocation, Benchmark, Documents, Fee, Flag, Fund, HoldingsReport, Minimums,
+    PublishedDeviation, Quarantine, RiskLevel, Statistic, Statistics, Suitability, is_unbalanced,
 };
 use crate::lookup::folded;
 use crate::nav::{NavPoint, NavSeries};
@@ -24,8 +25,10 @@ const FUND_DEVIATION: &str = "ความผันผวนของกอง�
 #[derive(Debug, Default)]
 pub(super) struct Merged {
     pub(super) funds: Vec<Fund>,
-    /// Codes of new funds without a published risk level.
-    pub(super) skipped: Vec<String>,
+    /// Codes of new funds left out, with the reason.
+    pub(super) skipped: Vec<Rejected>,
+    /// Known funds that keep their previous figures, with the reason.
+    pub(super) quarantined: Vec<Rejected>,
 }
 
 /// Whether a known fund is still in the register.
@@ -48,27 +51,36 @@ fn is_class(project: &Project, class: &str, fund: &Fund) -> bool {
 }
 
 /// Merges a project into one fund per class.
-pub(super) fn merge(
-    catalog: &FundCatalog,
-    project: &Project,
-    rows: &ProjectRows,
-    now: &str,
-) -> Merged {
+pub(super) fn merge(request: &SyncRequest<'_>, project: &Project, rows: &ProjectRows) -> Merged {
     let mut merged = Merged::default();
     let several = project.classes.len() > 1;
+    let invalid = schema::problems(rows);
     for name in &project.classes {
-        let old = catalog.funds().iter().find(|fund| is_class(project, name, fund));
+        let old = request.catalog.funds().iter().find(|fund| is_class(project, name, fund));
         let trusted = old.filter(|old| !old.shares_figures());
         let class = ShareClass { project, name, rows, old, trusted };
-        match class.fund(now) {
-            Some(mut fund) => {
+        let code = old.map_or_else(|| code(project, name), |old| old.symbol.clone());
+        let accepted = request.accept.iter().any(|listed| folded(listed) == folded(&code));
+        match class.checked_fund(request, &invalid, accepted) {
+            Ok(mut fund) => {
                 if several {
                     fund.share_classes =
-                        project.classes.iter().map(|class| code(project, class)).collect();
+                        project.classes.iter().map(|class| self::code(project, class)).collect();
                 }
                 merged.funds.push(fund);
             }
-            None => merged.skipped.push(code(project, name)),
+            Err(reason) => match old {
+                Some(old) => {
+                    let since = old.quarantine.as_ref().map(|earlier| earlier.since.clone());
+                    let quarantine = Quarantine {
+                        since: since.unwrap_or_else(|| request.now.to_owned()),
+                        reason: reason.clone(),
+                    };
+                    merged.funds.push(Fund { quarantine: Some(quarantine), ..old.clone() });
+                    merged.quarantined.push(Rejected { code, reason });
+                }
+                None => merged.skipped.push(Rejected { code, reason }),
+            },
         }
     }
     merged
@@ -89,13 +101,29 @@ struct ShareClass<'a> {
 }
 
 impl ShareClass<'_> {
+    /// The merged fund, or why the fetched figures are rejected.
+    fn checked_fund(
+        &self,
+        request: &SyncRequest<'_>,
+        invalid: &[String],
+        accepted: bool,
+    ) -> Result<Fund, String> {
+        if !invalid.is_empty() {
+            return Err(invalid.join("; "));
+        }
+        let fund = self.fund(request.now).ok_or("no risk level is published")?;
+        let failures = gates::failures(self.old, &fund, request.today);
+        if failures.is_empty() || accepted { Ok(fund) } else { Err(failures.join("; ")) }
+    }
+
     /// The merged fund; `None` for a new fund without a risk level.
     fn fund(&self, now: &str) -> Option<Fund> {
         let project = self.project;
         let (risk, risk_text) = self.risk()?;
-        let performance = latest(self.own(&self.rows.performance));
+        let performance = self.own(&self.rows.performance);
         let (nav, [buy_price, sell_price, net_assets]) = self.nav_and_prices();
-        let (returns, returns_as_of, deviation) = self.returns(&performance);
+        let (returns, returns_as_of) = self.returns(&performance);
+        let deviations = latest(of_kind(&performance, FUND_DEVIATION));
         let allocation = self
             .or_previous(allocation(&latest(self.rows.allocation.clone())), |old| &old.allocation);
         let mut flags = Vec::new();
@@ -106,6 +134,7 @@ impl ShareClass<'_> {
             flags.push(Flag::NoNav);
         }
         let statistics = latest(self.own(&self.rows.statistics));
+        let holdings = holdings(&latest(self.rows.holdings.clone()));
         let dividend =
             self.own(&self.rows.dividends).iter().find_map(|row| text(row, "dividend_policy"));
         let factsheet = self
@@ -140,9 +169,13 @@ impl ShareClass<'_> {
             returns,
             returns_as_of,
             benchmark: benchmark(&self.rows.benchmarks, &performance, self.old),
-            deviation,
-            volatility_1y: deviation_over(&performance, Period::Y1),
-            tracking_error: statistics.iter().find_map(|row| number(row, "tracking_error")),
+            deviation: deviation(&deviations).or_else(|| self.trusted?.deviation.clone()),
+            volatility_1y: deviation_over(&deviations, Period::Y1)
+                .or_else(|| self.trusted?.volatility_1y),
+            tracking_error: match statistics.first() {
+                Some(row) => number(row, "tracking_error"),
+                None => self.trusted.and_then(|old| old.tracking_error),
+            },
             allocation,
             fees: Some(fees(&latest(self.own(&self.rows.fees))))
                 .filter(|fees| !fees.is_empty())
@@ -159,6 +192,18 @@ impl ShareClass<'_> {
             share_classes: Vec::new(),
             fetched_at: Some(now.to_owned()),
             flags,
+            isin: project.isins.get(self.name).cloned().or_else(|| self.old?.isin.clone()),
+            master_fund: self.or_previous(project.master_fund.clone(), |old| &old.master_fund),
+            master_country: self
+                .or_previous(project.master_country.clone(), |old| &old.master_country),
+            statistics: statistics
+                .first()
+                .map(published_statistics)
+                .or_else(|| self.trusted.map(|old| old.statistics.clone()))
+                .unwrap_or_default(),
+            previous_holdings: self.previous_holdings(holdings.as_ref()),
+            holdings: self.or_previous(holdings, |old| &old.holdings),
+            quarantine: None,
         })
     }
 
@@ -198,31 +243,37 @@ impl ShareClass<'_> {
         (old.merged_with(&series(&rows)), prices)
     }
 
-    /// Returns, their date and the published deviation: all from the API, or all previous.
-    fn returns(
-        &self,
-        performance: &[Value],
-    ) -> (ByPeriod<Decimal>, Option<Date>, Option<PublishedDeviation>) {
-        if performance.iter().any(|row| is_kind(row, FUND_RETURN)) {
-            let dated = performance.iter().find_map(|row| day(row, "start_date"));
-            return (by_period(performance, FUND_RETURN), dated, deviation(performance));
+    /// Returns and their date: both from the API, or both previous.
+    fn returns(&self, performance: &[Value]) -> (ByPeriod<Decimal>, Option<Date>) {
+        let rows = latest(of_kind(performance, FUND_RETURN));
+        if rows.is_empty() {
+            let old = self.trusted.map(|old| (old.returns.clone(), old.returns_as_of));
+            return old.unwrap_or_default();
         }
-        let previous = self.trusted.map(|old| {
-            let deviation = deviation(performance).or_else(|| old.deviation.clone());
-            (old.returns.clone(), old.returns_as_of, deviation)
-        });
-        previous.unwrap_or_else(|| (ByPeriod::default(), None, deviation(performance)))
+        (by_period(&rows), sheet_date(&rows))
+    }
+
+    /// The report before the latest one, to tell what changed.
+    fn previous_holdings(&self, new: Option<&HoldingsReport>) -> Option<HoldingsReport> {
+        let old = self.old?;
+        match (new, &old.holdings) {
+            (Some(new), Some(before)) if new.as_of > before.as_of => Some(before.clone()),
+            _ => old.previous_holdings.clone(),
+        }
     }
 
     fn minimums(&self) -> Minimums {
         let rows = latest(self.own(&self.rows.minimums));
         rows.first().map_or_else(
             || self.previous(|old| &old.minimums),
-            |row| Minimums {
-                initial: number(row, "minimum_sub_ipo"),
-                additional: number(row, "minimum_sub"),
-                redemption: number(row, "minimum_redempt"),
-                balance: number(row, "lowbal_val"),
+            |row| {
+                let old = self.previous(|old| &old.minimums);
+                Minimums {
+                    initial: number(row, "minimum_sub_ipo").or(old.initial),
+                    additional: number(row, "minimum_sub").or(old.additional),
+                    redemption: number(row, "minimum_redempt").or(old.redemption),
+                    balance: number(row, "lowbal_val").or(old.balance),
+                }
             },
         )
     }
@@ -251,13 +302,19 @@ fn series(rows: &[Value]) -> NavSeries {
         .unwrap_or_default()
 }
 
-fn is_kind(row: &Value, kind: &str) -> bool {
-    text(row, "performance_type_desc").as_deref() == Some(kind)
+fn of_kind(rows: &[Value], kind: &str) -> Vec<Value> {
+    let matches = |row: &&Value| text(row, "performance_type_desc").as_deref() == Some(kind);
+    rows.iter().filter(matches).cloned().collect()
 }
 
-fn by_period(rows: &[Value], kind: &str) -> ByPeriod<Decimal> {
+/// Date of a factsheet.
+fn sheet_date(rows: &[Value]) -> Option<Date> {
+    rows.iter().find_map(|row| day(row, "start_date"))
+}
+
+fn by_period(rows: &[Value]) -> ByPeriod<Decimal> {
     let mut values = ByPeriod::default();
-    for row in rows.iter().filter(|row| is_kind(row, kind)) {
+    for row in rows {
         if let Some(period) = period_of(row) {
             values.set(period, number(row, "performance_value"));
         }
@@ -278,16 +335,32 @@ fn benchmark(names: &[Value], performance: &[Value], old: Option<&Fund>) -> Benc
         }
     }
     let name = (!listed.is_empty()).then(|| listed.join(" + "));
-    let returns = if performance.iter().any(|row| is_kind(row, BENCHMARK_RETURN)) {
-        by_period(performance, BENCHMARK_RETURN)
+    let rows = latest(of_kind(performance, BENCHMARK_RETURN));
+    let (returns, as_of) = if rows.is_empty() {
+        old.map(|old| (old.benchmark.returns.clone(), old.benchmark.as_of)).unwrap_or_default()
     } else {
-        old.map(|old| old.benchmark.returns.clone()).unwrap_or_default()
+        (by_period(&rows), sheet_date(&rows))
     };
-    Benchmark { name: name.or_else(|| old.and_then(|old| old.benchmark.name.clone())), returns }
+    let name = name.or_else(|| old.and_then(|old| old.benchmark.name.clone()));
+    Benchmark { name, returns, as_of }
+}
+
+fn published_statistics(row: &Value) -> Statistics {
+    let value = |kind: Statistic| Some((kind, number(row, kind.as_str())?));
+    Statistics {
+        as_of: day(row, "start_date"),
+        values: Statistic::ALL.into_iter().filter_map(value).collect(),
+    }
+}
+
+fn holdings(rows: &[Value]) -> Option<HoldingsReport> {
+    let mut holdings = allocation(rows)?;
+    holdings.sort_by_key(|part| std::cmp::Reverse(part.percent));
+    Some(HoldingsReport { as_of: sheet_date(rows), holdings })
 }
 
 fn deviation_over(rows: &[Value], period: Period) -> Option<Decimal> {
-    by_period(rows, FUND_DEVIATION).get(period)
+    by_period(rows).get(period)
 }
 
 /// Deviation over the longest published period.

@@ -4,15 +4,18 @@
 //! projects, [`Progress`] reports. A sync is resumable and can be tested without network or clock.
 //!
 //! Rules: figures belong to the named share class, never to the first one; a registered fund
-//! without NAV stays; fields missing from the new API (AIMC classifications) keep their value;
-//! nothing changes when more than a tenth of the funds vanish.
+//! without NAV stays; fields missing from the new API (AIMC classifications) keep their value; every
+//! row is checked against a schema, and a fund whose figures fail a gate keeps the previous ones;
+//! nothing changes when more than a tenth of the funds vanish or fail.
 
 mod client;
 mod fetch;
 mod fields;
+mod gates;
 #[cfg(feature = "tools")]
 mod live;
 mod merge;
+mod schema;
 
 use std::time::Duration;
 
@@ -94,6 +97,17 @@ pub struct SyncRequest<'a> {
     pub since: Option<Date>,
     /// Current time, ISO 8601, recorded in the dataset.
     pub now: &'a str,
+    /// Codes of funds whose fetched figures are taken though they fail a gate.
+    pub accept: &'a [String],
+}
+
+/// A fund whose fetched figures were rejected.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Rejected {
+    /// Fund code.
+    pub code: String,
+    /// Reasons, joined by semicolons.
+    pub reason: String,
 }
 
 /// Result of a sync.
@@ -105,8 +119,10 @@ pub struct SyncOutcome {
     pub added: Vec<String>,
     /// Codes of vanished funds.
     pub vanished: Vec<String>,
-    /// Codes of new funds left out because their risk level is not published.
-    pub skipped: Vec<String>,
+    /// New funds left out, with the reason.
+    pub skipped: Vec<Rejected>,
+    /// Known funds that keep their previous figures, with the reason.
+    pub quarantined: Vec<Rejected>,
     /// Projects taken from the journal of an interrupted sync.
     pub resumed: usize,
     /// Number of API calls.
@@ -128,7 +144,7 @@ pub fn sync(
     reject_shrunken_universe(request.catalog, &projects)?;
     let total = projects.len();
     let mut funds = Vec::new();
-    let (mut skipped, mut resumed) = (Vec::new(), 0);
+    let (mut skipped, mut quarantined, mut resumed) = (Vec::new(), Vec::new(), 0);
     for (done, project) in projects.iter().enumerate() {
         progress.step(done, total, &project.id);
         let known = journal.load(&project.id).and_then(|text| Dataset::read(text.as_bytes()).ok());
@@ -139,12 +155,17 @@ pub fn sync(
         }
         let range = NavRange { from: first_day(request, &project.id), to: request.today };
         let rows = fetch_project(&mut client, project, range)?;
-        let merged = merge(request.catalog, project, &rows, request.now);
+        let merged = merge(request, project, &rows);
+        // A rejected project is fetched again by the next attempt.
+        if merged.quarantined.is_empty() && merged.skipped.is_empty() {
+            let packed = Dataset::new(Provenance::default(), merged.funds.clone()).packed();
+            journal.save(&project.id, &packed).map_err(SyncError::journal)?;
+        }
         skipped.extend(merged.skipped);
-        let packed = Dataset::new(Provenance::default(), merged.funds.clone()).packed();
-        journal.save(&project.id, &packed).map_err(SyncError::journal)?;
+        quarantined.extend(merged.quarantined);
         funds.extend(merged.funds);
     }
+    reject_widespread_failure(&quarantined, funds.len())?;
     progress.step(total, total, "done");
     let provenance = Provenance {
         source: "Thai SEC Open API v2 (api.sec.or.th)".to_owned(),
@@ -153,7 +174,8 @@ pub fn sync(
     };
     let dataset = Dataset::new(provenance, funds);
     let (added, vanished) = differences(request.catalog, &dataset);
-    Ok(SyncOutcome { dataset, added, vanished, skipped, resumed, calls: client.calls() })
+    let calls = client.calls();
+    Ok(SyncOutcome { dataset, added, vanished, skipped, quarantined, resumed, calls })
 }
 
 /// Discards the journal of another day or another request.
@@ -179,7 +201,12 @@ fn first_day(request: &SyncRequest<'_>, project: &str) -> Date {
         .map(|point| days_before(point.date, OVERLAP_DAYS))
         .min()
         .filter(|_| !known.iter().any(|fund| fund.shares_figures()));
-    request.since.or(last_known).unwrap_or_else(|| days_before(request.today, FIRST_NAV_DAYS))
+    // A class that takes its own figures must not end up with a shorter history.
+    let first_known = known.iter().filter_map(|fund| fund.nav.points().first());
+    let first_known = first_known.map(|point| point.date).min();
+    let long_ago = days_before(request.today, FIRST_NAV_DAYS);
+    let in_full = first_known.map_or(long_ago, |first| first.min(long_ago));
+    request.since.or(last_known).unwrap_or(in_full)
 }
 
 fn days_before(date: Date, days: i64) -> Date {
@@ -194,6 +221,17 @@ fn reject_shrunken_universe(
     let registered = catalog.funds().iter().filter(|fund| is_registered(projects, fund)).count();
     let (before, gone) = (catalog.funds().len(), catalog.funds().len() - registered);
     if gone * 10 > before { Err(SyncError::UniverseShrank { before, gone }) } else { Ok(()) }
+}
+
+/// More than a tenth failing is a fault of the source, or a change of its format.
+fn reject_widespread_failure(quarantined: &[Rejected], total: usize) -> Result<(), SyncError> {
+    let failed = quarantined.len();
+    if failed * 10 <= total {
+        return Ok(());
+    }
+    let example = quarantined.iter().take(3).map(|fund| format!("{}: {}", fund.code, fund.reason));
+    let example = example.collect::<Vec<_>>().join("; ");
+    Err(SyncError::TooManyQuarantined { failed, total, example })
 }
 
 fn differences(catalog: &FundCatalog, dataset: &Dataset) -> (Vec<String>, Vec<String>) {

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
-use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::locale::fixed;
 use super::service::{KEYWORDS, READ_PERMISSIONS, RmfService};
-use super::wire::{Figure, decimal, figure, optional_whole};
+use super::wire::{Figure, decimal, figure, optional_whole, tax_year};
+use crate::deductions::{CHECKED_ON, Saving};
 use crate::store::FundStore;
-use crate::tax::{self, Benefit, FIRST_YEAR, RuleSource, Situation, UnknownTaxYear};
+use crate::tax::{
+    self, BandAmount, Benefit, FIRST_YEAR, RuleSource, SavingLine, Situation, Split,
+    UnknownTaxYear, best_split,
+};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "calc_rmf_tax_benefit",
@@ -37,7 +40,7 @@ const SPEC: ToolSpec = ToolSpec {
         },
         Example {
             shows: "a cap that others have used up",
-            params: r#"{"annualIncome": 3000000, "providentFund": 500000, "taxYear": 2025}"#,
+            params: r#"{"annualIncome": 4000000, "providentFund": 600000, "taxYear": 2025}"#,
             expect: Expect::Data(r#"{"roomLeft": 0, "taxSaved": 0}"#),
         },
         Example {
@@ -64,11 +67,13 @@ pub(crate) struct Params {
     annual_income: f64,
     /// Expenses to deduct, in baht; by default an employee's 50 % of income up to 100,000.
     #[schemars(range(min = 0.0, max = 10_000_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
     expenses: Option<f64>,
-    /// Deductions other than the personal allowance of 60,000 and retirement savings: family,
-    /// insurance, interest, donations, Thai ESG; in baht.
+    /// Deductions other than the personal allowance of 60,000 and the savings below: family,
+    /// insurance, interest, donations; in baht.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 10_000_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
     other_deductions: f64,
     /// Paid into a provident fund, in baht.
     #[serde(default)]
@@ -77,6 +82,7 @@ pub(crate) struct Params {
     /// Paid into the Government Pension Fund, in baht.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 10_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
     government_pension_fund: f64,
     /// Paid for pension life insurance, in baht.
     #[serde(default)]
@@ -85,15 +91,41 @@ pub(crate) struct Params {
     /// Paid into the private teachers' fund, in baht.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 10_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
     private_teacher_fund: f64,
     /// Paid into the National Savings Fund, in baht.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 10_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
     national_savings_fund: f64,
     /// SSF units bought (deductible up to tax year 2024), in baht.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 10_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
     ssf: f64,
+    /// Thai ESG units bought this year (tax years 2023 to 2026), in baht.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 10_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
+    thai_esg: f64,
+    /// Thai ESGX units bought with new money in May and June 2025, in baht.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 10_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
+    thai_esgx: f64,
+    /// Value of LTF units moved to Thai ESGX that counts this year, in baht.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 10_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
+    ltf_to_esgx: f64,
+    /// Money to split between RMF and Thai ESG, in baht; by default what still lowers the tax.
+    #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
+    budget: Option<f64>,
+    /// Age of the buyer, which decides what is free earlier.
+    #[serde(default, deserialize_with = "optional_whole")]
+    #[schemars(range(min = 15, max = 120))]
+    age: Option<u32>,
     /// RMF units already bought this year, in baht.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
@@ -101,9 +133,9 @@ pub(crate) struct Params {
     /// Planned RMF purchase, in baht; by default the whole remaining allowance.
     #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
     planned_purchase: Option<f64>,
-    /// Calendar year of the common era: 2025 is 2568. By default the current year.
+    /// Calendar year, of the common or the Buddhist era: 2025 or 2568. By default the current year.
     #[serde(default, deserialize_with = "optional_whole")]
-    #[schemars(range(min = 2020, max = 2100))]
+    #[schemars(range(min = 2020, max = 2643))]
     tax_year: Option<u32>,
 }
 
@@ -117,8 +149,22 @@ pub(crate) struct Output {
     income_limit: Figure,
     /// Cap on all retirement savings together.
     group_cap: Figure,
-    /// Contributions to other retirement savings that share the cap.
+    /// Deductible part of the other savings that share the cap with RMF.
     other_retirement_savings: Figure,
+    /// Other savings: paid, cap and what counts.
+    savings: Vec<SavingRow>,
+    /// Deductible Thai ESG purchases that are still possible.
+    thai_esg_room: Figure,
+    /// Purchases that still lower the tax, of all kinds together; more saves nothing.
+    useful_amount: Figure,
+    /// How to split a budget between RMF and Thai ESG.
+    best_split: SplitRow,
+    /// Taxable income by band, without the purchase.
+    bands_before: Vec<BandRow>,
+    /// Taxable income by band, with the purchase.
+    bands_after: Vec<BandRow>,
+    /// What the law or the sources leave open.
+    unclear: Vec<&'static str>,
     /// RMF units already bought.
     already_bought: Figure,
     /// Remaining deductible amount.
@@ -149,6 +195,102 @@ pub(crate) struct Output {
     disclaimer: String,
 }
 
+/// A saving other than RMF, in baht.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SavingRow {
+    /// Argument name.
+    kind: &'static str,
+    /// Paid.
+    paid: Figure,
+    /// Cap of this saving in the year; zero when it is not deductible.
+    cap: Figure,
+    /// Part that counts, before the joint cap.
+    counted: Figure,
+    /// Whether it shares the joint cap with RMF.
+    joint_cap: bool,
+    /// Source of the cap; null in a year without this deduction.
+    source: Option<&'static str>,
+}
+
+/// A split between RMF and Thai ESG, in baht.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SplitRow {
+    /// Thai ESG purchases.
+    thai_esg: Figure,
+    /// RMF purchases.
+    rmf: Figure,
+    /// Tax saved by both.
+    tax_saved: Figure,
+    /// Part of the budget that saves no tax.
+    without_benefit: Figure,
+    /// Whether Thai ESG comes first, because its money is free earlier.
+    esg_first: bool,
+}
+
+/// Taxable income within one band, in baht.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct BandRow {
+    /// Rate in percent.
+    rate: i64,
+    /// Upper limit; null for the last band.
+    up_to: Option<i64>,
+    /// Income within the band.
+    amount: Figure,
+    /// Tax on it.
+    tax: Figure,
+}
+
+impl SavingRow {
+    fn of(line: &SavingLine, year: i16) -> Self {
+        Self {
+            kind: line.saving.as_str(),
+            paid: Figure(line.paid),
+            cap: Figure(line.cap),
+            counted: Figure(line.counted),
+            joint_cap: line.saving.shares_joint_cap(),
+            source: line.saving.cap(year).map(|cap| cap.source),
+        }
+    }
+}
+
+impl SplitRow {
+    const fn of(split: &Split) -> Self {
+        Self {
+            thai_esg: Figure(split.thai_esg),
+            rmf: Figure(split.rmf),
+            tax_saved: Figure(split.tax_saved),
+            without_benefit: Figure(split.without_benefit),
+            esg_first: split.esg_first,
+        }
+    }
+}
+
+/// What the sources leave open about the savings in this case.
+fn unclear(situation: &Situation, found: &Benefit) -> Vec<&'static str> {
+    let paid = found.lines.iter().filter(|line| !line.paid.is_zero());
+    let mut notes: Vec<&'static str> =
+        paid.filter_map(|line| line.saving.cap(situation.year)?.unclear).collect();
+    if found.beyond_checked {
+        notes.push("the rules of this tax year were not known when they were checked");
+    }
+    notes
+}
+
+impl BandRow {
+    fn all(bands: &[BandAmount]) -> Vec<Self> {
+        let row = |band: &BandAmount| Self {
+            rate: band.rate,
+            up_to: band.up_to,
+            amount: Figure(band.amount),
+            tax: Figure(band.tax),
+        };
+        bands.iter().map(row).collect()
+    }
+}
+
 /// Rules applied.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -157,6 +299,8 @@ struct Rules {
     from_year: i16,
     /// Last tax year the rules were verified for.
     checked_to: i16,
+    /// Date of the check.
+    checked_on: &'static str,
     /// Maximum deduction in percent of assessable income.
     percent_of_income: i64,
     /// Legal sources.
@@ -194,6 +338,9 @@ impl Tool for CalcRmfTaxBenefit {
         let service = RmfService::open(&self.store, cx);
         let situation = situation(&params, service.today().year())?;
         let found = tax::benefit(&situation)?;
+        let budget = params.budget.map(decimal).transpose()?;
+        let age = params.age.and_then(|age| i16::try_from(age).ok());
+        let split = best_split(&found, budget, age);
         let sources = [found.rules.sources, &[found.rates.source]].concat();
         let mut evidence =
             Evidence::from(Source::new(SourceClass::UserSupplied, "the figures given")).and_source(
@@ -212,7 +359,14 @@ impl Tool for CalcRmfTaxBenefit {
             tax_year: situation.year,
             income_limit: Figure(found.income_limit),
             group_cap: Figure(found.rules.group_cap.into()),
-            other_retirement_savings: Figure(situation.other_retirement),
+            other_retirement_savings: Figure(found.joint_counted),
+            savings: found.lines.iter().map(|line| SavingRow::of(line, situation.year)).collect(),
+            thai_esg_room: Figure(found.esg_room),
+            useful_amount: Figure(found.useful),
+            best_split: SplitRow::of(&split),
+            bands_before: BandRow::all(&found.bands_before),
+            bands_after: BandRow::all(&found.bands_after),
+            unclear: unclear(&situation, &found),
             already_bought: Figure(situation.bought),
             room_left: Figure(found.room_left),
             planned_purchase: Figure(found.planned),
@@ -228,13 +382,14 @@ impl Tool for CalcRmfTaxBenefit {
             rules: Rules {
                 from_year: found.rules.from_year,
                 checked_to: found.rules.checked_to,
+                checked_on: CHECKED_ON,
                 percent_of_income: found.rules.percent_of_income,
                 sources: sources.iter().map(RuleSourceRow::of).collect(),
             },
             disclaimer: disclaimer(&service).to_owned(),
         };
         let mut reply = Reply::new(output, text, evidence)
-            .assuming("amounts of other retirement savings are within their own limits")
+            .assuming("wages equal the assessable income")
             .next(NextAction::new(
                 "get_rmf_fund_performance",
                 json!({"period": "1y", "limit": 10}),
@@ -254,25 +409,27 @@ impl Tool for CalcRmfTaxBenefit {
 }
 
 fn situation(params: &Params, this_year: i16) -> Result<Situation, ToolError> {
-    let others = [
-        params.provident_fund,
-        params.government_pension_fund,
-        params.pension_insurance,
-        params.private_teacher_fund,
-        params.national_savings_fund,
-        params.ssf,
+    let given = [
+        (Saving::ProvidentFund, params.provident_fund),
+        (Saving::GovernmentPensionFund, params.government_pension_fund),
+        (Saving::PensionInsurance, params.pension_insurance),
+        (Saving::PrivateTeacherFund, params.private_teacher_fund),
+        (Saving::NationalSavingsFund, params.national_savings_fund),
+        (Saving::Ssf, params.ssf),
+        (Saving::ThaiEsg, params.thai_esg),
+        (Saving::ThaiEsgx, params.thai_esgx),
+        (Saving::LtfToEsgx, params.ltf_to_esgx),
     ];
-    let mut other_retirement = Decimal::ZERO;
-    for amount in others {
-        other_retirement += decimal(amount)?;
-    }
-    let year = params.tax_year.map_or(Ok(this_year), i16::try_from).unwrap_or(i16::MAX);
+    let savings = given
+        .into_iter()
+        .map(|(saving, amount)| Ok((saving, decimal(amount)?)))
+        .collect::<Result<_, ToolError>>()?;
     Ok(Situation {
-        year,
+        year: params.tax_year.map_or(Ok(this_year), tax_year)?,
         income: decimal(params.annual_income)?,
         expenses: params.expenses.map(decimal).transpose()?,
         other_deductions: decimal(params.other_deductions)?,
-        other_retirement,
+        savings,
         bought: decimal(params.already_bought)?,
         planned: params.planned_purchase.map(decimal).transpose()?,
     })
@@ -306,16 +463,54 @@ fn sentence(service: &RmfService, situation: &Situation, found: &Benefit) -> Str
         .saved_percent
         .map_or_else(String::new, |percent| format!(" ({}%)", fixed(percent, 2)));
     let checked = locale.year(found.rules.checked_to);
+    let more = advice(service, situation, found);
     match locale.0 {
         Lang::En => format!(
-            "Tax year {year}, income {income}: room left for RMF is {room}. Buying {deductible} lowers tax from {before} to {after} and saves {saved}{share}.{excess} Rules as of {checked}. {}",
+            "Tax year {year}, income {income}: room left for RMF is {room}. Buying {deductible} lowers tax from {before} to {after} and saves {saved}{share}.{excess}{more} Rules as of {checked}. {}",
             disclaimer(service)
         ),
         Lang::Th => format!(
-            "ปีภาษี {year} เงินได้ {income}: ซื้อ RMF เพิ่มได้อีก {room} การซื้อ {deductible} ลดภาษีจาก {before} เหลือ {after} ประหยัด {saved}{share}{excess} ตามหลักเกณฑ์ถึงปี {checked} {}",
+            "ปีภาษี {year} เงินได้ {income}: ซื้อ RMF เพิ่มได้อีก {room} การซื้อ {deductible} ลดภาษีจาก {before} เหลือ {after} ประหยัด {saved}{share}{excess}{more} ตามหลักเกณฑ์ถึงปี {checked} {}",
             disclaimer(service)
         ),
     }
+}
+
+/// What else matters: savings over their cap, purchases without benefit, Thai ESG, unknown rules.
+fn advice(service: &RmfService, situation: &Situation, found: &Benefit) -> String {
+    let locale = service.locale;
+    let mut parts = Vec::new();
+    for line in found.lines.iter().filter(|line| line.paid > line.counted) {
+        let (kind, counted) = (line.saving.as_str(), locale.baht(line.counted));
+        parts.push(match locale.0 {
+            Lang::En => format!("Of `{kind}` only {counted} counts."),
+            Lang::Th => format!("`{kind}` นับได้เพียง {counted}"),
+        });
+    }
+    if found.useful < found.planned {
+        let useful = locale.baht(found.useful);
+        parts.push(match locale.0 {
+            Lang::En => format!("More than {useful} saves no tax: do not buy more for the tax."),
+            Lang::Th => format!("ซื้อเกิน {useful} ไม่ช่วยลดภาษี"),
+        });
+    }
+    if !found.esg_room.is_zero() {
+        let room = locale.baht(found.esg_room);
+        parts.push(match locale.0 {
+            Lang::En => format!("Besides, Thai ESG has room for {room}."),
+            Lang::Th => format!("นอกจากนี้ซื้อ Thai ESG ได้อีก {room}"),
+        });
+    }
+    if found.beyond_checked {
+        let (year, known) = (locale.year(situation.year), locale.year(found.rules.checked_to));
+        parts.push(match locale.0 {
+            Lang::En => {
+                format!("The rules of {year} are not known here; those of {known} are used.")
+            }
+            Lang::Th => format!("ยังไม่ทราบหลักเกณฑ์ของปี {year} จึงใช้ของปี {known}"),
+        });
+    }
+    parts.iter().map(|part| format!(" {part}")).collect()
 }
 
 impl From<UnknownTaxYear> for ToolError {

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
+use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::calc_rmf_tax_benefit::{RuleSourceRow, disclaimer};
 use super::service::{KEYWORDS, READ_PERMISSIONS, RmfService};
-use super::wire::{Day, date};
-use crate::holding::{Consequence, Holding, HoldingError, RedemptionCheck, SOURCES, check};
+use super::wire::{Day, Figure, date, decimal, figure};
+use crate::figures::round_to;
+use crate::holding::{
+    Consequence, Holding, HoldingError, Lot, LotStatus, NextEvent, RedemptionCheck, SOURCES, check,
+    lots, repayment,
+};
 use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -49,7 +54,7 @@ const SPEC: ToolSpec = ToolSpec {
     rate_limit: None,
     deprecated: None,
     annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
+    listing: Listing::Core,
     widget: None,
 }
 .checked();
@@ -58,28 +63,35 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// Date of birth, `YYYY-MM-DD` in the common era.
-    #[schemars(length(min = 10, max = 10))]
+    /// Date of birth, `YYYY-MM-DD` or `DD/MM/YYYY`, in the common or the Buddhist era.
+    #[schemars(length(min = 8, max = 10))]
     birth_date: String,
     /// All purchases of RMF units of any fund, in any order.
     #[schemars(length(min = 1, max = 500))]
     purchases: Vec<Purchase>,
-    /// Date of the intended sale, `YYYY-MM-DD`; by default today in Thailand.
-    #[schemars(length(min = 10, max = 10))]
+    /// Date of the intended sale, in the same forms; by default today in Thailand.
+    #[schemars(length(min = 8, max = 10))]
     on_date: Option<String>,
+    /// Marginal tax rate in percent when the units were bought, for the cost of a breach; a lot's
+    /// own `taxSaved` takes precedence.
+    #[schemars(range(min = 0.0, max = 35.0))]
+    tax_rate: Option<f64>,
 }
 
 /// A purchase.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Purchase {
-    /// Date, `YYYY-MM-DD` in the common era.
-    #[schemars(length(min = 10, max = 10))]
+    /// Date, `YYYY-MM-DD` or `DD/MM/YYYY`, in the common or the Buddhist era.
+    #[schemars(length(min = 8, max = 10))]
     date: String,
-    /// The amount in baht; the rules do not depend on it.
-    #[expect(dead_code, reason = "people give it along with the date; the rules do not ask")]
+    /// The amount in baht, for the cost of a breach.
     #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
     amount: Option<f64>,
+    /// Tax that this purchase saved, in baht.
+    #[serde(rename = "taxSaved")]
+    #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
+    tax_saved: Option<f64>,
 }
 
 /// Result of the redemption rules.
@@ -106,10 +118,40 @@ pub(crate) struct Output {
     buy_again_by_year: Option<i16>,
     /// Consequence of selling that day: none, repay_all_and_tax_gain, repay_last_five_years.
     consequence: &'static str,
+    /// Each purchase, oldest first.
+    lots: Vec<LotRow>,
+    /// Tax to repay when selling that day, in baht, without surcharge; null when amounts or rates
+    /// are missing.
+    repayment: Option<Figure>,
+    /// Next day on which something changes.
+    next_date: Option<Day>,
+    /// What changes then: last_day_to_buy, turns_55, held_5_years.
+    next_event: Option<&'static str>,
+    /// First day if only calendar years with a purchase count towards the five years; null when
+    /// that makes no difference.
+    strict_date: Option<Day>,
+    /// What the law or the sources leave open.
+    unclear: Vec<&'static str>,
     /// Legal sources.
     sources: Vec<RuleSourceRow>,
     /// Disclaimer.
     disclaimer: String,
+}
+
+/// A purchase and what selling does to it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct LotRow {
+    /// Date of the purchase.
+    date: Day,
+    /// Amount, in baht.
+    amount: Option<Figure>,
+    /// Completed years since the purchase.
+    years_held: i16,
+    /// Whether selling that day repays the tax that this lot saved.
+    repays: bool,
+    /// Tax to repay for it, in baht; null when not known.
+    repayment: Option<Figure>,
 }
 
 /// Consecutive calendar years without a purchase.
@@ -147,9 +189,12 @@ impl Tool for CheckRmfHolding {
                 .collect::<Result<_, _>>()?,
         };
         let result = check(&holding, on)?;
+        let lots = lots(&result, &lots_of(&params, &holding)?, on);
+        let cost = repayment(&lots);
         let evidence = Evidence::from(Source::new(SourceClass::UserSupplied, "the dates given"))
             .and_source(Source::new(SourceClass::Authoritative, "Thai tax rules, dated tables"));
-        let text = sentence(&service, on, &result);
+        let mut text = sentence(&service, on, &result);
+        text.push_str(&cost_text(&service, &result, cost));
         let may_redeem = result.may_redeem;
         let output = Output {
             may_redeem,
@@ -170,6 +215,16 @@ impl Tool for CheckRmfHolding {
                 Consequence::RepayAllAndTaxGain => "repay_all_and_tax_gain",
                 Consequence::RepayLastFiveYears => "repay_last_five_years",
             },
+            lots: lots.iter().map(LotRow::of).collect(),
+            repayment: figure(cost),
+            next_date: result.next.map(|(day, _)| Day(day)),
+            next_event: result.next.map(|(_, event)| match event {
+                NextEvent::LastDayToBuy => "last_day_to_buy",
+                NextEvent::TurnsFiftyFive => "turns_55",
+                NextEvent::FiveYears => "held_5_years",
+            }),
+            strict_date: result.strict_earliest.map(Day),
+            unclear: unclear(&result),
             sources: SOURCES.iter().map(RuleSourceRow::of).collect(),
             disclaimer: disclaimer(&service).to_owned(),
         };
@@ -185,6 +240,71 @@ impl Tool for CheckRmfHolding {
         }
         Ok(reply)
     }
+}
+
+impl LotRow {
+    fn of(status: &LotStatus) -> Self {
+        Self {
+            date: Day(status.lot.date),
+            amount: figure(status.lot.amount),
+            years_held: status.years_held,
+            repays: status.repays,
+            repayment: figure(status.repayment),
+        }
+    }
+}
+
+/// The purchases with the tax they saved: as given, else by the marginal rate.
+fn lots_of(params: &Params, holding: &Holding) -> Result<Vec<Lot>, ToolError> {
+    let rate = params.tax_rate.map(decimal).transpose()?;
+    let lot = |(purchase, date): (&Purchase, &jiff::civil::Date)| {
+        let amount = purchase.amount.map(decimal).transpose()?;
+        let given = purchase.tax_saved.map(decimal).transpose()?;
+        let by_rate = amount
+            .zip(rate)
+            .map(|(amount, rate)| round_to(amount * rate / Decimal::ONE_HUNDRED, 2));
+        Ok(Lot { date: *date, amount, tax_saved: given.or(by_rate) })
+    };
+    params.purchases.iter().zip(&holding.purchases).map(lot).collect()
+}
+
+/// What selling that day costs, and the stricter reading of the five years.
+fn cost_text(service: &RmfService, result: &RedemptionCheck, cost: Option<Decimal>) -> String {
+    let locale = service.locale;
+    let mut text = String::new();
+    if let Some(cost) = cost.filter(|cost| !cost.is_zero()) {
+        let amount = locale.baht(cost);
+        text.push_str(&match locale.0 {
+            Lang::En => {
+                format!(" Selling that day repays about {amount} of tax, besides a surcharge.")
+            }
+            Lang::Th => format!(" หากขายวันนั้นต้องคืนภาษีประมาณ {amount} และเงินเพิ่ม"),
+        });
+    }
+    if let Some(strict) = result.strict_earliest {
+        let strict = locale.date(strict);
+        text.push_str(&match locale.0 {
+            Lang::En => format!(
+                " If only years with a purchase count towards the five years, the first day is {strict}: confirm it with the Revenue Department."
+            ),
+            Lang::Th => format!(" หากนับเฉพาะปีที่มีการซื้อ จะขายได้ตั้งแต่ {strict} โปรดยืนยันกับกรมสรรพากร"),
+        });
+    }
+    text
+}
+
+fn unclear(result: &RedemptionCheck) -> Vec<&'static str> {
+    let mut notes = vec![
+        "a breach also costs a surcharge of 1.5 % a month on the tax repaid; its start depends on when each return was due and is not computed",
+        "years without income, disability and death are treated differently and are not computed",
+    ];
+    if result.strict_earliest.is_some() {
+        notes.push("some descriptions count only calendar years with a purchase towards the five years: `strictDate`; ask the Revenue Department before selling earlier");
+    }
+    if !result.gaps.is_empty() {
+        notes.push("the missed years are a breach by themselves: the tax of the last five years may be due now, without any sale");
+    }
+    notes
 }
 
 fn sentence(service: &RmfService, on: jiff::civil::Date, result: &RedemptionCheck) -> String {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::data_age::DataAge;
 use super::listing::cell;
 use super::service::{
     CACHE_POLICY, FUND_COMPARISON, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, empty_code,
@@ -22,7 +23,7 @@ const SPEC: ToolSpec = ToolSpec {
     description: Description {
         does: "Puts two to five Thai Retirement Mutual Funds (RMF) side by side: returns, benchmark, risk, fees and NAV.",
         when: "Use this when someone weighs named RMF funds against each other. Case, blanks and punctuation in the codes do not matter. Do not use it to find funds (use search_rmf_funds) nor with more than five.",
-        returns: "Returns the funds in the order given, and which has the best and worst return since the start of the year, the least and most risk, and the lowest fees; ties go to the first listed, null where figures are missing.",
+        returns: "Returns the funds in the order given, and which has the best and worst return since the start of the year, the least and most risk, and the lowest fees; ties go to the first listed, null where figures are missing. Keywords: RMF, retirement, mutual fund, Thailand, tax, NAV, performance.",
         asks: &["Compare ABAPAC-RMF and B-ASIARMF", "Which fund is better?", "เปรียบเทียบกองทุน RMF สองกองนี้"],
     },
     version: "1.0.0",
@@ -64,7 +65,7 @@ const SPEC: ToolSpec = ToolSpec {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// Two to five distinct fund codes.
-    #[schemars(length(min = 2, max = 5), inner(length(min = 1, max = 60)))]
+    #[schemars(length(min = 2, max = 5), inner(length(min = 1, max = 160)))]
     fund_codes: Vec<String>,
     /// Focus of the text; the structured content is always complete.
     #[serde(default)]
@@ -105,6 +106,8 @@ pub(crate) struct Output {
     funds: Vec<Column>,
     /// Funds with the best or worst value of each criterion.
     comparison_highlights: ComparisonHighlights,
+    /// Dates and ages of these figures.
+    data_age: DataAge,
 }
 
 /// One fund of a comparison.
@@ -186,7 +189,8 @@ impl Tool for CompareRmfFunds {
         let funds = resolve_all(&service, &params.fund_codes)?;
         let found = highlights(&funds);
         let known = funds.iter().filter(|fund| fund.returns.get(Period::Ytd).is_some()).count();
-        let evidence = service.evidence_from_returns().complete(known as u64, funds.len() as u64);
+        let evidence =
+            service.evidence_from_returns(&funds).complete(known as u64, funds.len() as u64);
         let text = sentence(&service, params.compare_by, &funds, &found);
         let code = |fund: Option<&Fund>| fund.map(|fund| fund.symbol.clone());
         let output = Output {
@@ -198,6 +202,7 @@ impl Tool for CompareRmfFunds {
                 highest_risk: code(found.highest_risk),
                 lowest_fees: code(found.lowest_fees),
             },
+            data_age: DataAge::of(&service, &funds),
         };
         let mut reply = Reply::new(output, text, evidence)
             .table(table(&service, &funds))
@@ -221,7 +226,10 @@ impl Tool for CompareRmfFunds {
 }
 
 /// Resolves all codes, or reports every unknown one.
-fn resolve_all<'a>(service: &'a RmfService, codes: &[String]) -> Result<Vec<&'a Fund>, ToolError> {
+pub(crate) fn resolve_all<'a>(
+    service: &'a RmfService,
+    codes: &[String],
+) -> Result<Vec<&'a Fund>, ToolError> {
     if codes.iter().any(|code| code.trim().is_empty()) {
         return Err(empty_code());
     }
@@ -308,32 +316,33 @@ fn sentence(
         .iter()
         .map(|fund| {
             let ytd = locale.percent(fund.returns.get(Period::Ytd));
+            let (name, code) = (locale.name(fund), &fund.symbol);
             match locale.0 {
-                Lang::En => format!("{} (risk {}, {ytd} YTD)", fund.symbol, fund.risk),
-                Lang::Th => format!("{} (ความเสี่ยง {}, {ytd} ตั้งแต่ต้นปี)", fund.symbol, fund.risk),
+                Lang::En => format!("{name} ({code}, Risk {}, {ytd} YTD)", fund.risk),
+                Lang::Th => format!("{name} ({code}, ความเสี่ยง {}, {ytd} ตั้งแต่ต้นปี)", fund.risk),
             }
         })
         .collect();
     let listed = listed.join(", ");
-    let mut differences = Vec::new();
-    if matches!(by, CompareBy::All | CompareBy::Performance) {
-        differences.extend(return_difference(service, found));
-    }
-    if matches!(by, CompareBy::All | CompareBy::Risk) {
-        differences.extend(risk_difference(service, found));
-    }
-    if matches!(by, CompareBy::All | CompareBy::Fees) {
-        differences.push(fee_difference(service, found));
-    }
+    // The focus comes first.
+    let mut differences = vec![
+        (CompareBy::Performance, return_difference(service, found)),
+        (CompareBy::Risk, risk_difference(service, found)),
+        (CompareBy::Fees, Some(fee_difference(service, funds, found))),
+    ];
+    differences.sort_by_key(|(subject, _)| subject.as_str() != by.as_str());
+    let mut differences: Vec<String> =
+        differences.into_iter().filter_map(|(_, difference)| difference).collect();
+    differences.extend(same_fund(service, funds));
     let differences = differences.join("; ");
     match locale.0 {
         Lang::En => format!(
             "Comparing {count} RMF funds: {listed}. Key differences: {differences}. {}",
-            service.as_of()
+            service.as_of(funds)
         ),
         Lang::Th => format!(
             "เปรียบเทียบกองทุน RMF {count} กองทุน: {listed} ความแตกต่างหลัก: {differences} {}",
-            service.as_of()
+            service.as_of(funds)
         ),
     }
 }
@@ -341,6 +350,10 @@ fn sentence(
 fn return_difference(service: &RmfService, found: &Highlights<'_>) -> Option<String> {
     let (best, worst) = (found.best_ytd?, found.worst_ytd?);
     let gap = best.returns.get(Period::Ytd)? - worst.returns.get(Period::Ytd)?;
+    if gap.is_zero() {
+        let same = service.locale.pick("the same YTD return", "ผลตอบแทนตั้งแต่ต้นปีเท่ากัน");
+        return Some(same.to_owned());
+    }
     let gap = super::locale::fixed(gap, 2);
     Some(match service.locale.0 {
         Lang::En => format!("{} leads {} by {gap} points YTD", best.symbol, worst.symbol),
@@ -365,13 +378,42 @@ fn risk_difference(service: &RmfService, found: &Highlights<'_>) -> Option<Strin
     })
 }
 
-fn fee_difference(service: &RmfService, found: &Highlights<'_>) -> String {
+/// Names share classes of one fund: their portfolio is the same.
+fn same_fund(service: &RmfService, funds: &[&Fund]) -> Option<String> {
+    let pair = funds.iter().enumerate().find_map(|(at, fund)| {
+        let other = funds.iter().skip(at + 1).find(|other| other.fund_id == fund.fund_id)?;
+        Some((fund, other))
+    });
+    pair.map(|(a, b)| {
+        let shared = a.shares_figures() || b.shares_figures();
+        match (service.locale.0, shared) {
+            (Lang::En, false) => format!("{} and {} are share classes of one fund", a.symbol, b.symbol),
+            (Lang::En, true) => format!(
+                "{} and {} are share classes of one fund, and the source gives both the figures of the first",
+                a.symbol, b.symbol
+            ),
+            (Lang::Th, false) => format!("{} และ {} เป็นกองทุนเดียวกันคนละชนิดหน่วย", a.symbol, b.symbol),
+            (Lang::Th, true) => format!(
+                "{} และ {} เป็นกองทุนเดียวกันคนละชนิดหน่วย และแหล่งข้อมูลใช้ตัวเลขของชนิดแรก",
+                a.symbol, b.symbol
+            ),
+        }
+    })
+}
+
+fn fee_difference(service: &RmfService, funds: &[&Fund], found: &Highlights<'_>) -> String {
     let locale = service.locale;
-    match (found.lowest_fees, found.lowest_fees.and_then(total_expense)) {
-        (Some(fund), Some(total)) => {
-            let total = super::locale::fixed(total, 2);
+    let fees: Vec<String> = funds
+        .iter()
+        .filter_map(|fund| {
+            let total = super::locale::fixed(total_expense(fund)?, 2);
+            Some(format!("{} {total}%", fund.symbol))
+        })
+        .collect();
+    match found.lowest_fees {
+        Some(fund) => {
             let lowest = locale.pick("lowest total fees", "ค่าธรรมเนียมรวมต่ำสุด");
-            format!("{lowest}: {} ({total}%)", fund.symbol)
+            format!("{lowest}: {} ({})", fund.symbol, fees.join(", "))
         }
         _ => locale
             .pick(
@@ -393,6 +435,11 @@ fn table(service: &RmfService, funds: &[&Fund]) -> Table {
             table =
                 table.row(std::iter::once(format!("{} %", locale.period(period))).chain(figures));
         }
+    }
+    if funds.iter().any(|fund| total_expense(fund).is_some()) {
+        let fees = funds.iter().map(|fund| cell(total_expense(fund), 2));
+        let name = locale.pick("total fees %", "ค่าธรรมเนียมรวม %").to_owned();
+        table = table.row(std::iter::once(name).chain(fees));
     }
     let risks = funds.iter().map(|fund| fund.risk.to_string());
     table = table.row(std::iter::once(locale.pick("risk", "ความเสี่ยง").to_owned()).chain(risks));

@@ -1,5 +1,7 @@
 //! Fund detail as published by the contract, with additional fields.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use panoply_contract::prelude::*;
@@ -70,6 +72,8 @@ pub(crate) struct FundDetail {
     /// Return since inception, in percent a year.
     perf_since_inception: Option<Figure>,
 
+    /// Date that the benchmark's returns are stated for. Compare only when it equals `perf_as_of`.
+    benchmark_as_of: Option<Day>,
     /// Benchmark.
     benchmark_name: Option<String>,
     /// The benchmark since the start of the year, in percent.
@@ -121,6 +125,22 @@ pub(crate) struct FundDetail {
     /// Investment horizon in Thai.
     suitability_investment_horizon_text: Option<String>,
 
+    /// ISIN of this share class.
+    isin: Option<String>,
+    /// Master fund of a feeder fund.
+    master_fund: Option<String>,
+    /// Country of the master fund.
+    master_country: Option<String>,
+    /// Statistics published by the SEC, by name.
+    sec_statistics: BTreeMap<&'static str, Figure>,
+    /// Date of these statistics.
+    sec_statistics_as_of: Option<Day>,
+    /// Largest holdings; null when not published.
+    top_holdings: Option<Vec<Part>>,
+    /// Date of the holdings.
+    top_holdings_as_of: Option<Day>,
+    /// Why a newer sync kept these figures; null when it did not.
+    quarantine: Option<String>,
     /// The codes of all share classes of this fund; empty when it has one.
     share_classes: Vec<String>,
     /// Data-quality flags.
@@ -185,6 +205,7 @@ impl FundDetail {
             perf_5y: perf(Period::Y5),
             perf_10y: perf(Period::Y10),
             perf_since_inception: perf(Period::SinceInception),
+            benchmark_as_of: fund.benchmark.as_of.map(Day),
             benchmark_name: fund.benchmark.name.clone(),
             benchmark_ytd: benchmark(Period::Ytd),
             benchmark_3m: benchmark(Period::M3),
@@ -193,13 +214,7 @@ impl FundDetail {
             benchmark_3y: benchmark(Period::Y3),
             benchmark_5y: benchmark(Period::Y5),
             benchmark_10y: benchmark(Period::Y10),
-            asset_allocation: fund.allocation.as_ref().map(|parts| {
-                let part = |part: &crate::fund::Allocation| Part {
-                    asset_class: part.asset_class.clone(),
-                    percentage: Figure(part.percent),
-                };
-                parts.iter().map(part).collect()
-            }),
+            asset_allocation: fund.allocation.as_deref().map(parts),
             fees: (!fund.fees.is_empty()).then(|| fund.fees.iter().map(FeeLine::of).collect()),
             min_initial: figure(fund.minimums.initial),
             min_additional: figure(fund.minimums.additional),
@@ -214,10 +229,31 @@ impl FundDetail {
             suitability_target_investor_text: suitability.target_investor.clone(),
             suitability_investment_horizon: base64(&suitability.investment_horizon),
             suitability_investment_horizon_text: suitability.investment_horizon.clone(),
+            isin: fund.isin.clone(),
+            master_fund: fund.master_fund.clone(),
+            master_country: fund.master_country.clone(),
+            sec_statistics: fund
+                .statistics
+                .values
+                .iter()
+                .map(|(kind, value)| (kind.as_str(), Figure(*value)))
+                .collect(),
+            sec_statistics_as_of: fund.statistics.as_of.map(Day),
+            top_holdings: fund.holdings.as_ref().map(|report| parts(&report.holdings)),
+            top_holdings_as_of: fund.holdings.as_ref().and_then(|report| report.as_of).map(Day),
+            quarantine: fund.quarantine.as_ref().map(|quarantine| quarantine.reason.clone()),
             share_classes: fund.share_classes.clone(),
             data_flags: fund.flags.iter().map(|flag| flag.as_str()).collect(),
         }
     }
+}
+
+fn parts(parts: &[crate::fund::Allocation]) -> Vec<Part> {
+    let part = |part: &crate::fund::Allocation| Part {
+        asset_class: part.asset_class.clone(),
+        percentage: Figure(part.percent),
+    };
+    parts.iter().map(part).collect()
 }
 
 impl FeeLine {

@@ -66,8 +66,12 @@ pub(crate) struct Output {
     nav_from: Option<Day>,
     /// Latest date among the funds' latest NAVs.
     nav_to: Option<Day>,
-    /// Date that the returns are stated for.
+    /// Latest date that returns are stated for.
     returns_as_of: Option<Day>,
+    /// Earliest date that returns are stated for.
+    returns_from: Option<Day>,
+    /// Funds whose newer figures failed a check, with the reason; they keep the previous ones.
+    quarantined: BTreeMap<String, String>,
     /// Age of the newest NAV, in days.
     age_days: Option<i32>,
     /// Record counts.
@@ -124,7 +128,9 @@ impl Tool for GetRmfDataStatus {
             fetched_at: catalog.provenance.fetched_at.clone(),
             nav_from: nav.map(|(first, _)| Day(first)),
             nav_to: nav.map(|(_, last)| Day(last)),
-            returns_as_of: catalog.returns_as_of().map(Day),
+            returns_as_of: catalog.returns_dates().map(|(_, last)| Day(last)),
+            returns_from: catalog.returns_dates().map(|(first, _)| Day(first)),
+            quarantined: quarantined(funds),
             age_days: age,
             totals: Totals {
                 funds: funds.len(),
@@ -146,12 +152,12 @@ impl Tool for GetRmfDataStatus {
             Lang::En => format!(
                 "{count} RMF funds and {navs} daily NAVs from {}. {} The newest NAV is {age} days old. Run `panoply rmf sync` on the server for newer figures.",
                 catalog.provenance.source,
-                service.as_of()
+                service.as_of(&[])
             ),
             Lang::Th => format!(
                 "กองทุน RMF {count} กองทุน และ NAV รายวัน {navs} รายการ จาก {} {} NAV ล่าสุดมีอายุ {age} วัน อัปเดตได้ด้วยคำสั่ง `panoply rmf sync` บนเครื่องแม่ข่าย",
                 catalog.provenance.source,
-                service.as_of()
+                service.as_of(&[])
             ),
         };
         let table = output.coverage.iter().fold(
@@ -168,6 +174,15 @@ impl Tool for GetRmfDataStatus {
         ));
         Ok(reply.with_provenance(&service, None, []))
     }
+}
+
+fn quarantined(funds: &[Fund]) -> BTreeMap<String, String> {
+    let kept = |fund: &Fund| {
+        let quarantine = fund.quarantine.as_ref()?;
+        let reason = format!("since {}: {}", quarantine.since, quarantine.reason);
+        Some((fund.symbol.clone(), reason))
+    };
+    funds.iter().filter_map(kept).collect()
 }
 
 fn coverage(funds: &[Fund]) -> BTreeMap<&'static str, usize> {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::{Value, json};
 
+use super::data_age::DataAge;
 use super::fund_detail::FundDetail;
 use super::listing::cell;
 use super::locale::signed_percent;
 use super::service::{
     CACHE_POLICY, FUND_CARD, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related,
 };
+use crate::catalog::returns_dates;
 use crate::figures::to_f64;
 use crate::fund::Fund;
 use crate::period::Period;
@@ -22,7 +24,7 @@ const SPEC: ToolSpec = ToolSpec {
     description: Description {
         does: "Gives everything known about one Thai Retirement Mutual Fund (RMF): NAV, returns and benchmark over all periods, what it holds, fees, minimums, documents and for whom it is.",
         when: "Use this when someone asks about one RMF by its code. Case, blanks and punctuation in the code do not matter. Do not use it to find funds (use search_rmf_funds), nor for stocks, REITs or funds that are not RMF.",
-        returns: "Returns one fund; figures that are not published are null. NAV and returns are of different days, both given.",
+        returns: "Returns one fund; figures that are not published are null. NAV and returns are of different days, both given. Keywords: RMF, retirement, mutual fund, Thailand, tax, NAV, performance.",
         asks: &["Tell me about ABAPAC-RMF", "Show details for B-ASIARMF", "ขอรายละเอียดกองทุน KT25/75RMF"],
     },
     version: "1.0.0",
@@ -67,7 +69,7 @@ const SPARKLINE: usize = 7;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// The fund's code, such as `ABAPAC-RMF`.
-    #[schemars(length(min = 1, max = 60))]
+    #[schemars(length(min = 1, max = 160))]
     fund_code: String,
 }
 
@@ -76,6 +78,9 @@ pub(crate) struct Params {
 pub(crate) struct Output {
     /// All figures of the fund.
     fund: FundDetail,
+    /// Dates and ages of these figures.
+    #[serde(rename = "dataAge")]
+    data_age: DataAge,
 }
 
 pub(crate) struct GetRmfFundDetail {
@@ -104,16 +109,17 @@ impl Tool for GetRmfFundDetail {
             .iter()
             .map(|point| json!({"date": point.date.to_string(), "nav": to_f64(point.nav)}))
             .collect();
-        let mut reply =
-            Reply::new(Output { fund: FundDetail::of(fund) }, sentence(&service, fund), evidence)
-                .table(returns_table(&service, fund))
-                .meta("navHistory7d", sparkline)
-                .related(related(fund))
-                .next(NextAction::new(
-                    "get_rmf_fund_nav_history",
-                    json!({"fundCode": fund.symbol, "days": 30}),
-                    service.locale.pick("see how its NAV moved", "ดูการเคลื่อนไหวของ NAV"),
-                ));
+        let data_age = DataAge::of(&service, &[fund]);
+        let output = Output { fund: FundDetail::of(fund), data_age };
+        let mut reply = Reply::new(output, sentence(&service, fund), evidence)
+            .table(returns_table(&service, fund))
+            .meta("navHistory7d", sparkline)
+            .related(related(fund))
+            .next(NextAction::new(
+                "get_rmf_fund_nav_history",
+                json!({"fundCode": fund.symbol, "days": 30}),
+                service.locale.pick("see how its NAV moved", "ดูการเคลื่อนไหวของ NAV"),
+            ));
         if fund.returns.get(Period::Y1).is_some() && crate::peers::group_of(fund).is_some() {
             reply = reply.next(NextAction::new(
                 "get_rmf_peer_rank",
@@ -127,16 +133,17 @@ impl Tool for GetRmfFundDetail {
 
 fn sentence(service: &RmfService, fund: &Fund) -> String {
     let locale = service.locale;
-    let (name, company) = (locale.name(fund), &fund.company.name);
+    let (name, company) = (locale.name(fund), locale.company(fund));
     let risk = fund.risk.get();
     let nav = match (fund.nav.latest(), locale.0) {
         (Some(point), Lang::En) => {
-            format!("NAV {} THB as of {}", locale.nav(Some(point.nav)), locale.date(point.date))
+            format!("NAV: {} THB (as of {})", point.nav.normalize(), point.date)
         }
         (Some(point), Lang::Th) => {
             format!("NAV {} บาท ณ {}", locale.nav(Some(point.nav)), locale.date(point.date))
         }
-        (None, _) => locale.flag(crate::fund::Flag::NoNav).to_owned(),
+        (None, Lang::En) => "NAV: N/A (no NAV was published yet)".to_owned(),
+        (None, Lang::Th) => locale.flag(crate::fund::Flag::NoNav).to_owned(),
     };
     let change = fund
         .nav
@@ -144,7 +151,8 @@ fn sentence(service: &RmfService, fund: &Fund) -> String {
         .map(|change| format!(" ({})", signed_percent(change.percent)))
         .unwrap_or_default();
     let ytd = locale.percent(fund.returns.get(Period::Ytd));
-    let returns = service.returns_as_of(fund.returns_as_of);
+    let returns = service.returns_as_of(returns_dates([fund]));
+    let caution = DataAge::of(service, &[fund]).sentence();
     let suits = suitability(fund).map(|text| match locale.0 {
         Lang::En => format!(" Suitability (Thai SEC): {text}."),
         Lang::Th => format!(" ความเหมาะสม: {text}"),
@@ -157,17 +165,41 @@ fn sentence(service: &RmfService, fund: &Fund) -> String {
     };
     let text = match locale.0 {
         Lang::En => format!(
-            "{} ({name}) is managed by {company}. Current {nav}{change}. Risk level: {risk}/8 ({}). YTD return: {ytd}; {returns}.",
+            "{name} ({}) is managed by {company}. Current {nav}{change}. Risk level: {risk}/8 ({}). YTD return: {ytd}; {returns}.{caution}",
             fund.symbol,
-            locale.risk(risk)
+            capitalised(locale.risk(risk))
         ),
         Lang::Th => format!(
-            "{} ({name}) บริหารโดย {company} {nav}{change} ระดับความเสี่ยง {risk}/8 ({}) ผลตอบแทนตั้งแต่ต้นปี {ytd}; {returns}",
+            "{} ({name}) บริหารโดย {company} {nav}{change} ระดับความเสี่ยง {risk}/8 ({}) ผลตอบแทนตั้งแต่ต้นปี {ytd}; {returns}{caution}",
             fund.symbol,
             locale.risk(risk)
         ),
     };
-    format!("{text}{}{careful}", suits.unwrap_or_default())
+    format!("{text}{}{}{careful}", more(service, fund), suits.unwrap_or_default())
+}
+
+/// Class, fees and master fund, where they are known.
+fn more(service: &RmfService, fund: &Fund) -> String {
+    let locale = service.locale;
+    let mut parts = Vec::new();
+    if let Some(class) = crate::peers::group_of(fund) {
+        let class = locale.class(class);
+        parts.push(format!("{}: {class}", locale.pick("Class", "ประเภท")));
+    }
+    if let Some(fee) = crate::compare::total_expense(fund) {
+        let fee = super::locale::fixed(fee, 2);
+        parts.push(format!("{}: {fee}%", locale.pick("Total fees a year", "ค่าธรรมเนียมรวมต่อปี")));
+    }
+    if let Some(master) = &fund.master_fund {
+        parts.push(format!("{}: {master}", locale.pick("Feeder of", "กองทุนหลัก")));
+    }
+    parts.iter().map(|part| format!(" {part}.")).collect()
+}
+
+/// `High risk`.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Suitability text of the SEC on one line, truncated. In some texts an `n` between Thai letters
@@ -206,7 +238,7 @@ fn returns_table(service: &RmfService, fund: &Fund) -> Table {
         table.row([
             locale.period(period).to_owned(),
             cell(fund.returns.get(period), 2),
-            cell(fund.benchmark.returns.get(period), 2),
+            cell(fund.benchmark_return(period), 2),
         ])
     })
 }

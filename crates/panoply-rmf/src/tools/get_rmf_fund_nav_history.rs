@@ -5,6 +5,7 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::data_age::DataAge;
 use super::listing::cell;
 use super::service::{
     CACHE_POLICY, KEYWORDS, PERFORMANCE_CHART, READ_PERMISSIONS, ReplyExt, RmfService, related,
@@ -20,7 +21,7 @@ const SPEC: ToolSpec = ToolSpec {
     description: Description {
         does: "Gives the net asset value (NAV) of one Thai Retirement Mutual Fund (RMF) day by day, with return, volatility and range over that stretch.",
         when: "Use this when someone wants a chart or the trend of one RMF. `days` counts days with a published NAV, so 30 is about six weeks. Do not use it for returns over years (use get_rmf_fund_detail) nor for stock prices.",
-        returns: "Returns each day's NAV with its change, the return over the stretch, volatility as the sample standard deviation of daily simple returns in percent, and least, greatest, mean and current NAV. Fewer days come back when fewer are known.",
+        returns: "Returns each day's NAV with its change, the return over the stretch, volatility as the sample standard deviation of daily simple returns in percent, and least, greatest, mean and current NAV. Fewer days come back when fewer are known. Keywords: RMF, retirement, mutual fund, Thailand, tax, NAV, performance.",
         asks: &["Show NAV chart for ABAPAC-RMF", "NAV trends over 90 days", "ขอกราฟ NAV ย้อนหลัง 30 วัน"],
     },
     version: "1.0.0",
@@ -57,7 +58,7 @@ const SPEC: ToolSpec = ToolSpec {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// The fund's code, such as `ABAPAC-RMF`.
-    #[schemars(length(min = 1, max = 60))]
+    #[schemars(length(min = 1, max = 160))]
     fund_code: String,
     /// Number of days with a published NAV, counted back from the latest.
     #[serde(default = "thirty", deserialize_with = "whole")]
@@ -94,6 +95,8 @@ pub(crate) struct Output {
     current_nav: Option<Figure>,
     /// Date of the latest NAV.
     current_date: Option<Day>,
+    /// Dates and ages of these figures.
+    data_age: DataAge,
 }
 
 /// NAV of one day.
@@ -142,19 +145,12 @@ impl Tool for GetRmfFundNavHistory {
             avg_nav: figure(summary.average),
             current_nav: latest.map(|point| Figure(point.nav)),
             current_date: latest.map(|point| Day(point.date)),
+            data_age: DataAge::of(&service, &[fund]),
         };
         let mut reply = Reply::new(output, sentence(&service, fund, points, &summary), evidence)
             .table(table(&service, points))
             .meta("days", params.days)
-            .related(related(fund))
-            .next(NextAction::new(
-                "get_rmf_fund_detail",
-                json!({"fundCode": fund.symbol}),
-                service.locale.pick(
-                    "see returns over years and what it holds",
-                    "ดูผลตอบแทนหลายปีและสินทรัพย์ที่ลงทุน",
-                ),
-            ));
+            .related(related(fund));
         if !points.is_empty() {
             reply = reply.next(NextAction::new(
                 "get_rmf_risk_metrics",
@@ -191,6 +187,7 @@ fn sentence(service: &RmfService, fund: &Fund, points: &[NavPoint], summary: &Su
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return format!("{symbol} ({name}): {}.", locale.flag(Flag::NoNav));
     };
+    let caution = DataAge::of(service, &[fund]).sentence();
     let records = points.len();
     let span = locale.dates((first.date, last.date));
     let gained = locale.percent(summary.period_return);
@@ -202,11 +199,11 @@ fn sentence(service: &RmfService, fund: &Fund, points: &[NavPoint], summary: &Su
     );
     match locale.0 {
         Lang::En => format!(
-            "{symbol} ({name}) NAV over the last {records} published days ({span}): {gained} return ({low} to {high} THB range). Current NAV: {current} THB ({}). Volatility: {volatility} (sample standard deviation of daily simple returns).",
+            "{name} ({symbol}) NAV over the last {records} days with a published NAV ({span}): {gained} return ({low} to {high} THB range). Current NAV: {current} THB ({}). Volatility: {volatility} (sample standard deviation of daily simple returns).{caution}",
             locale.date(last.date)
         ),
         Lang::Th => format!(
-            "{symbol} ({name}) NAV {records} วันทำการล่าสุด ({span}): ผลตอบแทน {gained} (ช่วง {low} ถึง {high} บาท) NAV ล่าสุด {current} บาท ({}) ความผันผวน {volatility} (ส่วนเบี่ยงเบนมาตรฐานตัวอย่างของผลตอบแทนรายวัน)",
+            "{symbol} ({name}) NAV {records} วันทำการล่าสุด ({span}): ผลตอบแทน {gained} (ช่วง {low} ถึง {high} บาท) NAV ล่าสุด {current} บาท ({}) ความผันผวน {volatility} (ส่วนเบี่ยงเบนมาตรฐานตัวอย่างของผลตอบแทนรายวัน){caution}",
             locale.date(last.date)
         ),
     }

@@ -6,13 +6,15 @@ use panoply_contract::params::SortOrder;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::data_age::DataAge;
 use super::listing::cell;
 use super::locale::signed_percent;
 use super::service::{CACHE_POLICY, FUND_LIST, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService};
 use super::wire::{
     Day, Figure, direction, figure, funds_by_flag, optional_whole, order_name, whole,
 };
-use crate::fund::RiskLevel;
+use crate::catalog::returns_dates;
+use crate::fund::{Fund, RiskLevel};
 use crate::performance::{Standing, Stats, leaderboard};
 use crate::period::Period;
 use crate::store::FundStore;
@@ -23,7 +25,7 @@ const SPEC: ToolSpec = ToolSpec {
     description: Description {
         does: "Ranks Thai Retirement Mutual Funds (RMF) by their return over a period and compares each with its benchmark.",
         when: "Use this when someone asks which RMF did best or worst over a period, perhaps at one level of risk, or how RMF funds did on average. Do not use it for one fund's own history (use get_rmf_fund_nav_history) nor for stocks or indices.",
-        returns: "Returns the first funds with their return, their benchmark's and the difference, and average, median, least and greatest return over all funds that have a figure.",
+        returns: "Returns the first funds with their return, their benchmark's and the difference, and average, median, least and greatest return over all funds that have a figure. Keywords: RMF, retirement, mutual fund, Thailand, tax, NAV, performance.",
         asks: &["Top performing RMF funds this year", "Best 1-year returns", "กองทุน RMF ไหนผลตอบแทนดีที่สุดปีนี้"],
     },
     version: "1.0.0",
@@ -124,6 +126,8 @@ pub(crate) struct Output {
     funds: Vec<Row>,
     /// Statistics over all funds with a return, of the given risk level if any.
     period_stats: PeriodStats,
+    /// Dates and ages of these figures.
+    data_age: DataAge,
 }
 
 /// A fund and its return.
@@ -147,6 +151,9 @@ struct Row {
     nav_value: Option<Figure>,
     /// Date of that value.
     nav_date: Option<Day>,
+    /// Date that the returns are stated for; left out when it is the latest of `dataAge.returns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    perf_as_of: Option<Day>,
 }
 
 /// Statistics of returns, in percent.
@@ -186,14 +193,17 @@ impl Tool for GetRmfFundPerformance {
         let Some(stats) = board.stats else { return Err(nothing(period, risk)) };
         let of_level =
             service.catalog.funds().iter().filter(|fund| risk.is_none_or(|risk| fund.risk == risk));
-        let evidence =
-            service.evidence_from_returns().complete(stats.counted as u64, of_level.count() as u64);
         let first: Vec<&Standing<'_>> =
             board.standings.iter().take(params.limit as usize).collect();
+        let shown: Vec<&Fund> = first.iter().map(|standing| standing.fund).collect();
+        let evidence = service
+            .evidence_from_returns(&shown)
+            .complete(stats.counted as u64, of_level.count() as u64);
         let text = sentence(&service, period, params.sort_by, &first, &stats);
+        let data_age = DataAge::of(&service, &shown);
         let output = Output {
             period: period.as_str(),
-            funds: first.iter().map(|standing| Row::of(standing)).collect(),
+            funds: first.iter().map(|standing| Row::of(standing, &data_age)).collect(),
             period_stats: PeriodStats {
                 average: Figure(stats.average),
                 median: Figure(stats.median),
@@ -201,6 +211,7 @@ impl Tool for GetRmfFundPerformance {
                 max: Figure(stats.max),
                 funds_counted: stats.counted,
             },
+            data_age,
         };
         let mut filters = json!({
             "period": period.as_str(), "sortBy": order_name(params.sort_by), "limit": params.limit,
@@ -234,7 +245,7 @@ impl Tool for GetRmfFundPerformance {
 }
 
 impl Row {
-    fn of(standing: &Standing<'_>) -> Self {
+    fn of(standing: &Standing<'_>, age: &DataAge) -> Self {
         let latest = standing.fund.nav.latest();
         Self {
             symbol: standing.fund.symbol.clone(),
@@ -246,6 +257,11 @@ impl Row {
             outperformance: figure(standing.outperformance()),
             nav_value: latest.map(|point| Figure(point.nav)),
             nav_date: latest.map(|point| Day(point.date)),
+            perf_as_of: standing
+                .fund
+                .returns_as_of
+                .filter(|date| age.returns_date() != Some(*date))
+                .map(Day),
         }
     }
 }
@@ -263,14 +279,16 @@ fn sentence(
         .take(5)
         .map(|standing| {
             let performance = signed_percent(standing.performance);
-            let risk = locale.pick("risk", "ความเสี่ยง");
+            let risk = locale.pick("Risk", "ความเสี่ยง");
             format!("{} ({performance}, {risk} {})", standing.fund.symbol, standing.fund.risk)
         })
         .collect();
     let (listed, shown) = (listed.join(", "), first.len());
     let (name, counted) = (locale.period(period), stats.counted);
     let average = signed_percent(stats.average);
-    let dated = service.returns_as_of(service.catalog.returns_as_of());
+    let shown_funds: Vec<&Fund> = first.iter().map(|standing| standing.fund).collect();
+    let dated = service.returns_as_of(returns_dates(shown_funds.iter().copied()));
+    let caution = DataAge::of(service, &shown_funds).sentence();
     let past = locale.past_performance();
     match locale.0 {
         Lang::En => {
@@ -279,7 +297,7 @@ fn sentence(
                 SortOrder::Asc => "Bottom",
             };
             format!(
-                "{which} {shown} RMF funds by {name} return: {listed}. Average {name} return across {counted} funds: {average}; {dated}. {past}"
+                "{which} {shown} RMF funds by {name} performance: {listed}. {name} average return across {counted} funds: {average}; {dated}.{caution} {past}"
             )
         }
         Lang::Th => {
@@ -288,7 +306,7 @@ fn sentence(
                 SortOrder::Asc => "ต่ำสุด",
             };
             format!(
-                "กองทุน RMF {shown} อันดับผลตอบแทน{which} ({name}): {listed} ค่าเฉลี่ยของ {counted} กองทุน: {average}; {dated} {past}"
+                "กองทุน RMF {shown} อันดับผลตอบแทน{which} ({name}): {listed} ค่าเฉลี่ยของ {counted} กองทุน: {average}; {dated}{caution} {past}"
             )
         }
     }

@@ -6,6 +6,7 @@ use panoply_contract::params::SortOrder;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::data_age::DataAge;
 use super::listing::{table_of, top_funds_text};
 use super::service::{CACHE_POLICY, FUND_LIST, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService};
 use super::wire::{FundRow, SortBy, direction, funds_by_flag, order_name, whole};
@@ -18,7 +19,7 @@ const SPEC: ToolSpec = ToolSpec {
     description: Description {
         does: "Lists Thai Retirement Mutual Funds (RMF) a page at a time, by default the best year-to-date return first.",
         when: "Use this when someone wants to browse RMF funds or see the top ones. Do not use it for filters such as risk, company or category (use search_rmf_funds), nor for Thai stocks, REITs, ordinary mutual funds or other countries' funds.",
-        returns: "Returns code, name, company, NAV with its date and change, risk 1-8, returns YTD and 1 year, and classification of each fund, with totals and pages.",
+        returns: "Returns code, name, company, NAV with its date and change, risk 1-8, returns YTD and 1 year, and classification of each fund, with totals and pages. Keywords: RMF, retirement, mutual fund, Thailand, tax, NAV, performance.",
         asks: &["Show me top RMF funds", "List retirement funds with best returns", "กองทุน RMF มีอะไรบ้าง"],
     },
     version: "1.0.0",
@@ -108,6 +109,8 @@ pub(crate) struct Output {
     page_size: u32,
     /// Number of pages.
     total_pages: usize,
+    /// Dates and ages of these figures.
+    data_age: DataAge,
 }
 
 pub(crate) struct GetRmfFunds {
@@ -125,31 +128,45 @@ impl Tool for GetRmfFunds {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let service = RmfService::open(&self.store, cx);
         let filter = Filter { search: params.search.clone(), ..Filter::default() };
-        let mut found = filter.apply(service.catalog.funds());
+        let mut found = filter.apply(&service.catalog);
         query::sort(&mut found, params.sort_by.key(), direction(params.sort_order));
         let page = query::page(&found, params.page as usize, params.page_size as usize);
         let shown = page.funds.len();
         let total = page.total;
         let (number, pages) = (params.page, page.pages);
-        let best = top_funds_text(&service, &page.funds, params.sort_by.key(), 3);
+        let best = top_funds_text(
+            &service,
+            &page.funds,
+            params.sort_by.key(),
+            direction(params.sort_order),
+            3,
+        );
+        let past_end = match (number as usize > pages, service.locale.0) {
+            (false, _) => String::new(),
+            (true, Lang::En) => format!("The last page is {pages}. "),
+            (true, Lang::Th) => format!("หน้าสุดท้ายคือหน้า {pages} "),
+        };
         let text = match service.locale.0 {
             Lang::En => format!(
-                "Found {total} RMF funds. Showing page {number} of {pages} ({shown} funds). {best}{} RMF purchases reduce taxable income, up to 500,000 THB a year with other retirement savings.",
-                service.as_of()
+                "Found {total} RMF funds. Showing page {number} ({shown} funds). {best}{} {past_end}These funds offer tax benefits up to 500,000 THB per year.",
+                service.as_of(&page.funds)
             ),
             Lang::Th => format!(
-                "พบกองทุน RMF {total} กองทุน แสดงหน้า {number} จาก {pages} ({shown} กองทุน) {best}{} ซื้อ RMF ลดหย่อนภาษีได้สูงสุด 500,000 บาทต่อปีเมื่อรวมกับการออมเพื่อการเกษียณอื่น",
-                service.as_of()
+                "พบกองทุน RMF {total} กองทุน แสดงหน้า {number} ({shown} กองทุน) {best}{} {past_end}ซื้อ RMF ลดหย่อนภาษีได้สูงสุด 500,000 บาทต่อปีเมื่อรวมกับการออมเพื่อการเกษียณอื่น",
+                service.as_of(&page.funds)
             ),
         };
         let known = page.funds.iter().filter(|fund| fund.nav.latest().is_some()).count();
-        let evidence = service.evidence_from_returns().complete(known as u64, shown as u64);
+        let evidence =
+            service.evidence_from_returns(&page.funds).complete(known as u64, shown as u64);
+        let data_age = DataAge::of(&service, &page.funds);
         let output = Output {
-            funds: page.funds.iter().map(|fund| FundRow::of(fund)).collect(),
+            funds: page.funds.iter().map(|fund| FundRow::of(fund, &data_age)).collect(),
             total_count: total,
             page: number,
             page_size: params.page_size,
             total_pages: pages,
+            data_age,
         };
         let mut filters = json!({
             "sortBy": params.sort_by.as_str(), "sortOrder": order_name(params.sort_order),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
-use serde_json::json;
 
 use super::locale::{fixed, signed_percent};
 use super::service::{CACHE_POLICY, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related};
@@ -56,7 +55,7 @@ const SPEC: ToolSpec = ToolSpec {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// The fund's code, such as `ABAPAC-RMF`.
-    #[schemars(length(min = 1, max = 60))]
+    #[schemars(length(min = 1, max = 160))]
     fund_code: String,
     /// The period up to the factsheet's date.
     #[serde(default)]
@@ -160,9 +159,9 @@ impl Tool for GetRmfPeerRank {
             .filter(|peer| crate::peers::group_of(peer) == Some(standing.group.as_str()))
             .count();
         let counted = standing.peers + standing.classes_left_out;
-        let evidence = service.evidence_from_returns().complete(counted as u64, in_group as u64);
+        let evidence =
+            service.evidence_from_returns(&[fund]).complete(counted as u64, in_group as u64);
         let text = sentence(&service, fund, period, &standing);
-        let group = standing.group.clone();
         let output = Output {
             fund_code: fund.symbol.clone(),
             period: period.as_str(),
@@ -178,27 +177,21 @@ impl Tool for GetRmfPeerRank {
             classes_left_out: standing.classes_left_out,
             perf_as_of: fund.returns_as_of.map(Day),
         };
-        let mut reply = Reply::new(output, text, evidence)
+        let reply = Reply::new(output, text, evidence)
             .related(related(fund))
             .assuming("share classes of one fund count once");
-        if fund.classification.is_some() {
-            reply = reply.next(NextAction::new(
-                "search_rmf_funds",
-                json!({"category": group}),
-                service.locale.pick("see the funds of the group", "ดูกองทุนในกลุ่ม"),
-            ));
-        }
         Ok(reply.with_provenance(&service, None, [fund]))
     }
 }
 
 fn sentence(service: &RmfService, fund: &Fund, period: Period, standing: &PeerRank) -> String {
     let locale = service.locale;
-    let PeerRank { group, rank, peers, quartile, .. } = standing;
+    let PeerRank { rank, peers, quartile, .. } = standing;
+    let group = locale.class(&standing.group);
     let (symbol, name) = (&fund.symbol, locale.period(period));
     let gained = signed_percent(standing.performance);
     let median = signed_percent(standing.median);
-    let dated = service.returns_as_of(fund.returns_as_of);
+    let dated = service.returns_as_of(crate::catalog::returns_dates([fund]));
     let percentile = standing.percentile.map(|percentile| fixed(percentile, 0));
     match locale.0 {
         Lang::En => {

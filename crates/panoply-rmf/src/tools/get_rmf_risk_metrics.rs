@@ -5,7 +5,6 @@ use std::sync::Arc;
 use panoply_contract::evidence::Sample;
 use panoply_contract::prelude::*;
 use rust_decimal::Decimal;
-use serde_json::json;
 
 use super::locale::fixed;
 use super::service::{CACHE_POLICY, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related};
@@ -57,7 +56,7 @@ const SPEC: ToolSpec = ToolSpec {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// The fund's code, such as `ABAPAC-RMF`.
-    #[schemars(length(min = 1, max = 60))]
+    #[schemars(length(min = 1, max = 160))]
     fund_code: String,
     /// Number of days with a published NAV, counted back from the latest; by default all.
     #[serde(default, deserialize_with = "optional_whole")]
@@ -178,12 +177,7 @@ impl Tool for GetRmfRiskMetrics {
         };
         let mut reply = Reply::new(output, text, evidence)
             .related(related(fund))
-            .assuming("252 trading days a year, simple daily returns")
-            .next(NextAction::new(
-                "get_rmf_fund_nav_history",
-                json!({"fundCode": fund.symbol, "days": 365}),
-                service.locale.pick("see the NAVs behind these figures", "ดู NAV ที่ใช้คำนวณ"),
-            ));
+            .assuming("252 trading days a year, simple daily returns");
         if params.risk_free_rate == 0.0 {
             reply = reply.assuming("a risk-free return of 0 % a year");
         }

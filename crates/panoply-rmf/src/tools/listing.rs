@@ -6,13 +6,15 @@ use super::service::RmfService;
 use crate::figures::to_f64;
 use crate::fund::Fund;
 use crate::period::Period;
-use crate::query::SortKey;
+use crate::query::{Direction, SortKey};
 
-/// `First 3: A (+1.00% YTD), … ` with a trailing blank; empty without funds.
+/// `Top performers: A (+1.00% YTD), … ` with a trailing blank; empty without funds. Lists that are
+/// not sorted by return, best first, start with `First 3:`.
 pub(crate) fn top_funds_text(
     service: &RmfService,
     funds: &[&Fund],
     key: SortKey,
+    direction: Direction,
     count: usize,
 ) -> String {
     let locale = service.locale;
@@ -26,9 +28,30 @@ pub(crate) fn top_funds_text(
         .collect();
     let first = shown.len();
     let listed = shown.join(", ");
-    match locale.0 {
-        Lang::En => format!("First {first}: {listed}. "),
-        Lang::Th => format!("{first} อันดับแรก: {listed} "),
+    let best = matches!(key, SortKey::Return(_)) && direction == Direction::Descending;
+    match (locale.0, best) {
+        (Lang::En, true) => format!("Top performers: {listed}. "),
+        (Lang::En, false) => format!("First {first}: {listed}. "),
+        (Lang::Th, _) => format!("{first} อันดับแรก: {listed} "),
+    }
+}
+
+/// `Top performer: A (+3.20% YTD, Risk 3). ` with a trailing blank; empty without funds.
+pub(crate) fn first_fund_text(
+    service: &RmfService,
+    funds: &[&Fund],
+    key: SortKey,
+    direction: Direction,
+) -> String {
+    let Some(fund) = funds.first() else { return String::new() };
+    let best = matches!(key, SortKey::Return(_)) && direction == Direction::Descending;
+    let shown = headline(service, fund, key);
+    let (symbol, risk) = (&fund.symbol, fund.risk);
+    match (service.locale.0, best) {
+        (Lang::En, true) => format!("Top performer: {symbol} ({shown}, Risk {risk}). "),
+        (Lang::En, false) => format!("First: {symbol} ({shown}, Risk {risk}). "),
+        (Lang::Th, true) => format!("ผลตอบแทนสูงสุด: {symbol} ({shown}, ความเสี่ยง {risk}) "),
+        (Lang::Th, false) => format!("อันดับแรก: {symbol} ({shown}, ความเสี่ยง {risk}) "),
     }
 }
 

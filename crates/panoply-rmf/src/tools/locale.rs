@@ -4,6 +4,8 @@ use jiff::civil::Date;
 use panoply_contract::context::Lang;
 use rust_decimal::Decimal;
 
+use crate::class_names::class_name;
+use crate::companies::CompanyNames;
 use crate::figures::round_to;
 use crate::fund::{Flag, Fund};
 use crate::period::Period;
@@ -79,6 +81,23 @@ impl Locale {
             Lang::En => &fund.name,
             Lang::Th => fund.name_th.as_deref().unwrap_or(&fund.name),
         }
+    }
+
+    /// Company name; in Thai the name that people know, where it is listed.
+    pub(crate) fn company(self, fund: &Fund) -> &str {
+        let thai = || CompanyNames::of(&fund.company.name.to_lowercase()).map(|names| names.thai);
+        match self.0 {
+            Lang::En => &fund.company.name,
+            Lang::Th => thai().unwrap_or(&fund.company.name),
+        }
+    }
+
+    /// `EQASxJP (Asia ex-Japan equity)`.
+    pub(crate) fn class(self, code: &str) -> String {
+        class_name(code).map_or_else(
+            || code.to_owned(),
+            |(english, thai)| format!("{code} ({})", self.pick(english, thai)),
+        )
     }
 
     /// Risk description in the SEC's terms.

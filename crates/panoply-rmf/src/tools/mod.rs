@@ -3,6 +3,8 @@
 mod calc_rmf_tax_benefit;
 mod check_rmf_holding;
 mod compare_rmf_funds;
+mod compare_rmf_holdings;
+mod data_age;
 mod dialect;
 mod fund_detail;
 mod get_rmf_data_status;
@@ -16,8 +18,10 @@ mod listing;
 mod locale;
 mod prompts;
 mod resources;
+mod screen_rmf_funds;
 mod search_rmf_funds;
 mod service;
+mod simulate_rmf_plan;
 mod wire;
 
 use std::sync::Arc;
@@ -38,6 +42,8 @@ pub fn pack(store: Arc<FundStore>) -> Pack {
     let on = || Arc::clone(&store);
     let version = on();
     Pack::new(INFO, RmfDialect)
+        .with_search_terms(include_str!("../search_terms.tsv"))
+        .with_listed_texts(include_str!("../listed_texts.tsv"))
         .with(get_rmf_funds::GetRmfFunds { store: on() })
         .with(search_rmf_funds::SearchRmfFunds { store: on() })
         .with(get_rmf_fund_detail::GetRmfFundDetail { store: on() })
@@ -45,7 +51,10 @@ pub fn pack(store: Arc<FundStore>) -> Pack {
         .with(get_rmf_fund_nav_history::GetRmfFundNavHistory { store: on() })
         .with(compare_rmf_funds::CompareRmfFunds { store: on() })
         .with(calc_rmf_tax_benefit::CalcRmfTaxBenefit { store: on() })
+        .with(screen_rmf_funds::ScreenRmfFunds { store: on() })
         .with(check_rmf_holding::CheckRmfHolding { store: on() })
+        .with(compare_rmf_holdings::CompareRmfHoldings { store: on() })
+        .with(simulate_rmf_plan::SimulateRmfPlan { store: on() })
         .with(get_rmf_peer_rank::GetRmfPeerRank { store: on() })
         .with(get_rmf_risk_metrics::GetRmfRiskMetrics { store: on() })
         .with(get_rmf_data_status::GetRmfDataStatus { store: on() })

@@ -9,6 +9,7 @@ use panoply_contract::resource::{
     Completer, CompletionTarget, Resource, ResourceBody, ResourceContent, ResourceProvider,
     ResourceTemplate,
 };
+use panoply_contract::tenant::Tenants;
 use percent_encoding::percent_decode_str;
 use serde_json::Map;
 
@@ -64,6 +65,9 @@ impl ResourceProvider for FundResources {
             if uri == ABOUT {
                 return Some(Ok(content(uri, "text/markdown", README.to_owned())));
             }
+            if let Some((_, page)) = COMPONENTS.iter().find(|(component, _)| *component == uri) {
+                return Some(Ok(content(uri, "text/html;profile=mcp-app", (*page).to_owned())));
+            }
             let code = percent_decoded(uri.strip_prefix("rmf://fund/")?);
             let catalog = self.store.catalog();
             Some(catalog.find(&code).map_err(ToolError::from).and_then(|fund| {
@@ -76,6 +80,21 @@ impl ResourceProvider for FundResources {
         })
     }
 }
+
+/// Pages under the URIs of the contract, for hosts that read the template named by a result. The
+/// same pages are listed as `ui://` resources.
+const COMPONENTS: [(&str, &str); 4] = [
+    ("component://rmf-fund-list", include_str!("../../../../widgets/dist/rmf-fund-list.html")),
+    ("component://rmf-fund-card", include_str!("../../../../widgets/dist/rmf-fund-card.html")),
+    (
+        "component://rmf-performance-chart",
+        include_str!("../../../../widgets/dist/rmf-performance-chart.html"),
+    ),
+    (
+        "component://rmf-fund-comparison",
+        include_str!("../../../../widgets/dist/rmf-fund-comparison.html"),
+    ),
+];
 
 const README: &str = include_str!("../../../../data/rmf/README.md");
 
@@ -99,6 +118,7 @@ impl Completer for FundCodeCompleter {
         of: CompletionTarget<'_>,
         argument: &str,
         typed: &str,
+        _: &Tenants,
     ) -> Option<Vec<String>> {
         let ours = match of {
             CompletionTarget::Prompt(name) => name == super::prompts::REVIEW_RMF.name,

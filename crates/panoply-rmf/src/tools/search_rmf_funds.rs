@@ -6,7 +6,8 @@ use panoply_contract::params::SortOrder;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::listing::{table_of, top_funds_text};
+use super::data_age::DataAge;
+use super::listing::{first_fund_text, table_of};
 use super::service::{CACHE_POLICY, FUND_LIST, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService};
 use super::wire::{
     Figure, FundRow, SortBy, decimal, direction, funds_by_flag, optional_whole, order_name, whole,
@@ -21,7 +22,7 @@ const SPEC: ToolSpec = ToolSpec {
     description: Description {
         does: "Finds Thai Retirement Mutual Funds (RMF) by name or code, managing company, risk, return since the start of the year, and category, all together.",
         when: "Use this when someone names what the fund should be like: low risk, a company, equity, gold, a least return. Give at least one filter. Do not use it to look up one known fund code (use get_rmf_fund_detail), nor for Thai stocks, REITs, crypto or funds of other countries.",
-        returns: "Returns the funds that fit, sorted, with how many there are in all and the filters that were applied; an empty list when none fits.",
+        returns: "Returns the funds that fit, sorted, with how many there are in all and the filters that were applied; an empty list when none fits. Keywords: RMF, retirement, mutual fund, Thailand, tax, NAV, performance.",
         asks: &["Find low-risk RMF funds from Krungsri", "Show me equity RMF funds", "กองทุน RMF ทองคำ"],
     },
     version: "1.0.0",
@@ -62,10 +63,11 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// Words in the fund's name or code, in English or Thai; partial words match, case is ignored.
+    /// What the fund should be about, in English or Thai: words of its name or code, a topic
+    /// (`gold`, `หุ้นโลก`, `S&P 500`, `REIT`), a company, or several of them.
     #[schemars(length(min = 1, max = 200))]
     search: Option<String>,
-    /// Substring of the company's English name, such as `Krungsri`.
+    /// Company, by name or short name in English or Thai: `Krungsri`, `KTAM`, `บัวหลวง`.
     #[schemars(length(min = 1, max = 200))]
     amc: Option<String>,
     /// Minimum risk level, from 1 (lowest) to 8 (highest).
@@ -79,8 +81,9 @@ pub(crate) struct Params {
     /// Minimum year-to-date return in percent: 5 for 5 %.
     #[schemars(range(min = -100.0, max = 10_000.0))]
     min_ytd_return: Option<f64>,
-    /// Prefix of the AIMC classification, such as `EQ`, `EQAS` or `FIXMID`, or one of EQUITY,
-    /// FIXED, MIXED, PROPERTY, COMMODITY; case is ignored.
+    /// EQUITY, FIXED, MIXED or ALTERNATIVE by the SEC's policy, PROPERTY, COMMODITY, or the beginning
+    /// of an AIMC class such as `EQAS` or `FIXMID`; case is ignored. Funds without an AIMC class are
+    /// classed by name and benchmark.
     #[schemars(length(min = 1, max = 40))]
     category: Option<String>,
     /// Sort key. Funds without the figure come last; ties are sorted by code.
@@ -109,6 +112,10 @@ pub(crate) struct Output {
     total_count: usize,
     /// Filters applied.
     applied_filters: AppliedFilters,
+    /// Funds that fit but for the year-to-date return, which they lack.
+    left_out_without_ytd: usize,
+    /// Dates and ages of these figures.
+    data_age: DataAge,
 }
 
 /// Filters applied.
@@ -150,37 +157,27 @@ impl Tool for SearchRmfFunds {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let service = RmfService::open(&self.store, cx);
         let (filter, applied) = filter_of(&params)?;
-        let mut found = filter.apply(service.catalog.funds());
+        let mut found = filter.apply(&service.catalog);
         query::sort(&mut found, params.sort_by.key(), direction(params.sort_order));
         let total = found.len();
         found.truncate(params.limit as usize);
-        let best = top_funds_text(&service, &found, params.sort_by.key(), 3);
+        let left_out = filter.left_out_without_ytd(&service.catalog);
         let shown = found.len();
-        let text = match (service.locale.0, total) {
-            (Lang::En, 0) => {
-                format!("No RMF fund fits these filters; loosen one of them. {}", service.as_of())
-            }
-            (Lang::Th, 0) => {
-                format!("ไม่พบกองทุน RMF ที่ตรงกับเงื่อนไข ลองผ่อนเงื่อนไขบางข้อ {}", service.as_of())
-            }
-            (Lang::En, _) => {
-                format!("Found {total} RMF funds, showing {shown}. {best}{}", service.as_of())
-            }
-            (Lang::Th, _) => {
-                format!("พบกองทุน RMF {total} กองทุน แสดง {shown} {best}{}", service.as_of())
-            }
-        };
+        let text = sentence(&service, &params, &applied, &found, [total, left_out]);
         let sorted_by = |fund: &&crate::fund::Fund| match params.sort_by.key() {
             query::SortKey::Return(period) => fund.returns.get(period).is_some(),
             query::SortKey::Nav => fund.nav.latest().is_some(),
             query::SortKey::Risk | query::SortKey::Name => true,
         };
         let known = found.iter().copied().filter(sorted_by).count();
-        let evidence = service.evidence_from_returns().complete(known as u64, shown as u64);
+        let evidence = service.evidence_from_returns(&found).complete(known as u64, shown as u64);
+        let data_age = DataAge::of(&service, &found);
         let output = Output {
-            funds: found.iter().map(|fund| FundRow::of(fund)).collect(),
+            funds: found.iter().map(|fund| FundRow::of(fund, &data_age)).collect(),
             total_count: total,
             applied_filters: applied,
+            left_out_without_ytd: left_out,
+            data_age,
         };
         let filters = json!({
             "sortBy": params.sort_by.as_str(), "sortOrder": order_name(params.sort_order),
@@ -219,6 +216,80 @@ impl Tool for SearchRmfFunds {
         }
         Ok(reply.with_provenance(&service, Some(&FUND_LIST), []))
     }
+}
+
+/// `Found 8 RMF funds from Krungsri with risk level ≤ 5. Top performer: ….`; the counts are of all
+/// matches and of funds left out for lack of a return.
+fn sentence(
+    service: &RmfService,
+    params: &Params,
+    applied: &AppliedFilters,
+    found: &[&crate::fund::Fund],
+    [total, left_out]: [usize; 2],
+) -> String {
+    let (key, order) = (params.sort_by.key(), direction(params.sort_order));
+    let best = first_fund_text(service, found, key, order);
+    let (conditions, dated) = (conditions(service, applied), service.as_of(found));
+    let shown = found.len();
+    let missing = match (left_out, service.locale.0) {
+        (0, _) => String::new(),
+        (count, Lang::En) => format!(" {count} more have no YTD return and were left out."),
+        (count, Lang::Th) => format!(" อีก {count} กองทุนไม่มีผลตอบแทนตั้งแต่ต้นปีจึงไม่แสดง"),
+    };
+    let part = if shown < total { format!(", showing {shown}") } else { String::new() };
+    match (service.locale.0, total) {
+        (Lang::En, 0) => format!("No RMF fund fits{conditions}; loosen a filter.{missing} {dated}"),
+        (Lang::Th, 0) => format!("ไม่พบกองทุน RMF{conditions} ลองผ่อนเงื่อนไขบางข้อ{missing} {dated}"),
+        (Lang::En, _) => {
+            format!("Found {total} RMF funds{conditions}{part}.{missing} {best}{dated}")
+        }
+        (Lang::Th, _) => {
+            format!("พบกองทุน RMF {total} กองทุน{conditions} แสดง {shown}{missing} {best}{dated}")
+        }
+    }
+}
+
+/// ` from Krungsri with risk level ≤ 5`.
+fn conditions(service: &RmfService, applied: &AppliedFilters) -> String {
+    let locale = service.locale;
+    let mut parts = Vec::new();
+    let mut add = |english: String, thai: String| {
+        parts.push(match locale.0 {
+            Lang::En => english,
+            Lang::Th => thai,
+        });
+    };
+    if let Some(search) = &applied.search {
+        add(format!("matching \"{search}\""), format!("ที่ตรงกับ \"{search}\""));
+    }
+    if let Some(amc) = &applied.amc {
+        add(format!("from {amc}"), format!("ของ {amc}"));
+    }
+    if let Some(category) = &applied.category {
+        add(format!("in category {category}"), format!("ประเภท {category}"));
+    }
+    match (applied.min_risk_level, applied.max_risk_level) {
+        (Some(least), Some(most)) => {
+            add(
+                format!("with risk level {least} to {most}"),
+                format!("ความเสี่ยง {least} ถึง {most}"),
+            );
+        }
+        (Some(least), None) => {
+            add(format!("with risk level ≥ {least}"), format!("ความเสี่ยง ≥ {least}"));
+        }
+        (None, Some(most)) => {
+            add(format!("with risk level ≤ {most}"), format!("ความเสี่ยง ≤ {most}"));
+        }
+        (None, None) => {}
+    }
+    if let Some(Figure(least)) = applied.min_ytd_return {
+        add(
+            format!("with a YTD return of {least}% or more"),
+            format!("ผลตอบแทนตั้งแต่ต้นปี ≥ {least}%"),
+        );
+    }
+    parts.iter().map(|part| format!(" {part}")).collect()
 }
 
 fn filter_of(params: &Params) -> Result<(Filter, AppliedFilters), ToolError> {

@@ -10,8 +10,9 @@ use panoply_contract::spec::Widget;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
+use super::data_age::DataAge;
 use super::locale::Locale;
-use crate::catalog::{FundCatalog, UnknownFund};
+use crate::catalog::{FundCatalog, UnknownFund, nav_dates, returns_dates};
 use crate::fund::{Flag, Fund};
 use crate::store::FundStore;
 
@@ -32,8 +33,6 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const RETURNS_HALF_LIFE: Duration = DAY.saturating_mul(90);
 /// NAVs are daily.
 const NAV_HALF_LIFE: Duration = DAY.saturating_mul(30);
-/// Age of the newest NAV from which replies carry a warning.
-const STALE_DAYS: i32 = 45;
 
 /// Widget for fund lists.
 pub(crate) const FUND_LIST: WidgetPage = WidgetPage {
@@ -97,9 +96,14 @@ impl RmfService {
         }
     }
 
-    /// Evidence of a reply based on factsheet returns.
-    pub(crate) fn evidence_from_returns(&self) -> Evidence {
-        self.evidence_dated(self.catalog.returns_as_of(), RETURNS_HALF_LIFE)
+    /// Evidence of a reply based on the factsheet returns of these funds. The oldest date counts.
+    pub(crate) fn evidence_from_returns(&self, funds: &[&Fund]) -> Evidence {
+        let dates = if funds.is_empty() {
+            self.catalog.returns_dates()
+        } else {
+            returns_dates(funds.iter().copied())
+        };
+        self.evidence_dated(dates.map(|(oldest, _)| oldest), RETURNS_HALF_LIFE)
     }
 
     /// Evidence of a reply based on the NAV of `date`.
@@ -115,37 +119,41 @@ impl RmfService {
         }
     }
 
-    /// `NAV as of …; returns as of ….`: the two dates differ.
-    pub(crate) fn as_of(&self) -> String {
+    /// `NAV as of …; returns as of ….`: the two dates differ. Followed by a caution when the
+    /// figures are old. Without funds, of all funds.
+    pub(crate) fn as_of(&self, funds: &[&Fund]) -> String {
         let locale = self.locale;
-        let nav = self
-            .catalog
-            .nav_dates()
-            .map_or_else(|| locale.missing().to_owned(), |dates| locale.dates(dates));
-        let returns = self.returns_as_of(self.catalog.returns_as_of());
+        let (nav, returns) = if funds.is_empty() {
+            (self.catalog.nav_dates(), self.catalog.returns_dates())
+        } else {
+            (nav_dates(funds.iter().copied()), returns_dates(funds.iter().copied()))
+        };
+        let nav = nav.map_or_else(|| locale.missing().to_owned(), |dates| locale.dates(dates));
+        let returns = self.returns_as_of(returns);
+        let caution = DataAge::of(self, funds).sentence();
         match locale.0 {
-            Lang::En => format!("NAV as of {nav}; {returns}."),
-            Lang::Th => format!("NAV ณ {nav}; {returns}"),
+            Lang::En => format!("NAV as of {nav}; {returns}.{caution}"),
+            Lang::Th => format!("NAV ณ {nav}; {returns}{caution}"),
         }
     }
 
     /// `returns as of 30 Sep 2025 (factsheets)`.
-    pub(crate) fn returns_as_of(&self, date: Option<Date>) -> String {
+    pub(crate) fn returns_as_of(&self, dates: Option<(Date, Date)>) -> String {
         let locale = self.locale;
-        let date = date.map_or_else(|| locale.missing().to_owned(), |date| locale.date(date));
+        let date = dates.map_or_else(|| locale.missing().to_owned(), |dates| locale.dates(dates));
         match locale.0 {
             Lang::En => format!("returns as of {date} (factsheets)"),
             Lang::Th => format!("ผลตอบแทน ณ {date} (หนังสือชี้ชวนส่วนสรุป)"),
         }
     }
 
-    /// The same dates as JSON.
+    /// Dates of the whole catalog as JSON.
     pub(crate) fn data_as_of(&self) -> Value {
-        let nav = self.catalog.nav_dates();
+        let (nav, returns) = (self.catalog.nav_dates(), self.catalog.returns_dates());
         json!({
             "navFrom": nav.map(|(first, _)| first.to_string()),
             "nav": nav.map(|(_, last)| last.to_string()),
-            "returns": self.catalog.returns_as_of().map(|date| date.to_string()),
+            "returns": returns.map(|(_, last)| last.to_string()),
         })
     }
 
@@ -154,14 +162,31 @@ impl RmfService {
         if code.trim().is_empty() {
             return Err(empty_code());
         }
-        self.catalog.find(code).map_err(ToolError::from)
+        self.catalog.find(code).map_err(|unknown| self.unknown_fund(unknown))
+    }
+
+    /// Error for a code that no fund has, in the caller's language.
+    fn unknown_fund(&self, unknown: UnknownFund) -> ToolError {
+        if self.locale.0 == Lang::En {
+            return unknown.into();
+        }
+        let hint = if unknown.suggestions.is_empty() {
+            "ไม่มีรหัสที่ใกล้เคียง ค้นหากองทุนด้วย `search_rmf_funds`".to_owned()
+        } else {
+            let codes = unknown.suggestions.join(", ");
+            format!("ใช้รหัสที่ใกล้เคียง ({codes}) หรือค้นหาด้วย `search_rmf_funds`")
+        };
+        ToolError::not_found("NOT_FOUND", format!("ไม่มีกองทุนรหัส `{}`", unknown.code))
+            .hint(hint)
+            .detail("suggestions", unknown.suggestions)
     }
 
     /// Warnings about stale data and about figures shared between share classes.
     pub(crate) fn warnings<'a>(&self, funds: impl IntoIterator<Item = &'a Fund>) -> Vec<Warning> {
         let locale = self.locale;
+        let funds: Vec<&Fund> = funds.into_iter().collect();
         let shared: Vec<String> = funds
-            .into_iter()
+            .iter()
             .filter(|fund| fund.shares_figures())
             .map(|fund| fund.symbol.clone())
             .collect();
@@ -178,20 +203,17 @@ impl RmfService {
                 auto_fixable: None,
             });
         }
-        warnings.extend(self.age_warning());
+        if !funds.is_empty() {
+            warnings.extend(self.age_warning(&funds));
+        }
         warnings
     }
 
-    fn age_warning(&self) -> Option<Warning> {
-        let (_, last) = self.catalog.nav_dates()?;
-        let days = (self.today - last).get_days();
-        (days > STALE_DAYS).then(|| Warning {
+    fn age_warning(&self, dated: &[&Fund]) -> Option<Warning> {
+        DataAge::of(self, dated).notice().map(|notice| Warning {
             kind: WarningKind::Validation,
             severity: Level::High,
-            message: match self.locale.0 {
-                Lang::En => format!("the newest NAV is {days} days old"),
-                Lang::Th => format!("NAV ล่าสุดมีอายุ {days} วัน"),
-            },
+            message: notice.to_owned(),
             related_ids: Vec::new(),
             suggested_fix: Some("run `panoply rmf sync` on the server".to_owned()),
             auto_fixable: None,
@@ -207,7 +229,7 @@ impl RmfService {
 /// Common parts of this pack's replies.
 pub(crate) trait ReplyExt {
     /// Adds the widget, data dates and warnings about `funds`. List tools pass no funds: their
-    /// `dataFlags` carry the same information in fewer bytes.
+    /// `dataAge` and `dataFlags` carry the same information in fewer bytes.
     fn with_provenance<'a>(
         self,
         service: &RmfService,
@@ -275,11 +297,16 @@ pub(crate) fn empty_code() -> ToolError {
 
 impl From<UnknownFund> for ToolError {
     fn from(unknown: UnknownFund) -> Self {
+        let hint = if unknown.suggestions.is_empty() {
+            "no code is similar; find the fund by name or topic with `search_rmf_funds`".to_owned()
+        } else {
+            let codes = unknown.suggestions.join(", ");
+            format!(
+                "use one of the similar codes ({codes}) or find the fund with `search_rmf_funds`"
+            )
+        };
         Self::not_found("NOT_FOUND", unknown.to_string())
-            .hint(format!(
-                "use one of the similar codes ({}) or find the fund with `search_rmf_funds`",
-                unknown.suggestions.join(", ")
-            ))
+            .hint(hint)
             .detail("suggestions", unknown.suggestions)
     }
 }

@@ -13,6 +13,7 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::ser::Serializer;
 use serde_json::{Value, json};
 
+use super::data_age::DataAge;
 use crate::figures::to_f64;
 use crate::fund::Fund;
 use crate::period::Period;
@@ -96,10 +97,14 @@ pub(crate) struct FundRow {
     perf_1y: Option<Figure>,
     /// AIMC classification.
     fund_classification: Option<String>,
+    /// Date that the returns are stated for; left out when it is the latest of `dataAge.returns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    perf_as_of: Option<Day>,
 }
 
 impl FundRow {
-    pub(crate) fn of(fund: &Fund) -> Self {
+    /// `age` is that of the reply.
+    pub(crate) fn of(fund: &Fund, age: &DataAge) -> Self {
         let latest = fund.nav.latest();
         Self {
             symbol: fund.symbol.clone(),
@@ -112,6 +117,10 @@ impl FundRow {
             perf_ytd: figure(fund.returns.get(Period::Ytd)),
             perf_1y: figure(fund.returns.get(Period::Y1)),
             fund_classification: fund.classification.clone(),
+            perf_as_of: fund
+                .returns_as_of
+                .filter(|date| age.returns_date() != Some(*date))
+                .map(Day),
         }
     }
 }
@@ -225,12 +234,46 @@ pub(crate) fn decimal(value: f64) -> Result<Decimal, ToolError> {
     })
 }
 
-/// Parses a date argument.
+/// Years from here on are of the Buddhist era.
+const BUDDHIST_FROM: i16 = 2400;
+/// Offset of the Buddhist era.
+const BUDDHIST_YEARS: i16 = 543;
+
+/// Converts a year of the Buddhist era.
+pub(crate) const fn common_era(year: i16) -> i16 {
+    if year >= BUDDHIST_FROM { year - BUDDHIST_YEARS } else { year }
+}
+
+/// Parses a date argument: `YYYY-MM-DD` or `DD/MM/YYYY`, in the common or the Buddhist era.
 pub(crate) fn date(argument: &str, text: &str) -> Result<Date, ToolError> {
-    text.trim().parse().map_err(|_| {
-        ToolError::validation("BAD_REQUEST", format!("`{argument}` is `{text}`, expected a date"))
-            .hint("write dates as YYYY-MM-DD in the common era, such as 1970-06-01")
-    })
+    // A leap day of the Buddhist era, 2567-02-29, must be converted before it is a date.
+    let numbers: Option<Vec<i16>> =
+        text.trim().split(['-', '/']).map(|part| part.trim().parse().ok()).collect();
+    let parts = match numbers.as_deref() {
+        Some([year, month, day]) if *year > 31 => Some((*year, *month, *day)),
+        Some([day, month, year]) => Some((*year, *month, *day)),
+        _ => None,
+    };
+    parts
+        .and_then(|(year, month, day)| {
+            Date::new(common_era(year), i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
+        })
+        .ok_or_else(|| {
+            let message = format!("`{argument}` is `{text}`, expected a date");
+            ToolError::validation("BAD_REQUEST", message)
+                .hint("write dates as YYYY-MM-DD or DD/MM/YYYY, such as 1970-06-01 or 01/06/2513")
+        })
+}
+
+/// Parses a tax year of either era.
+pub(crate) fn tax_year(year: u32) -> Result<i16, ToolError> {
+    let year = i16::try_from(year).unwrap_or(i16::MAX);
+    let common = common_era(year);
+    if (2020..=2100).contains(&common) {
+        return Ok(common);
+    }
+    let message = format!("`taxYear` is {year}, expected 2020 to 2100 or 2563 to 2643");
+    Err(ToolError::validation("BAD_REQUEST", message).hint("2568 of the Buddhist era is 2025"))
 }
 
 #[cfg(test)]
@@ -244,6 +287,25 @@ mod tests {
             let json = serde_json::to_string(&Figure(text.parse().unwrap())).unwrap();
             assert_eq!(json, expected);
         }
+    }
+
+    #[test]
+    fn dates_and_years_of_both_eras_are_accepted() {
+        for (text, expected) in [
+            ("1970-06-01", Some("1970-06-01")),
+            ("2513-06-01", Some("1970-06-01")),
+            ("01/06/2513", Some("1970-06-01")),
+            ("29/02/2567", Some("2024-02-29")),
+            ("2567-02-29", Some("2024-02-29")),
+            ("2568-02-29", None),
+            ("June 1970", None),
+            ("1970-13-01", None),
+        ] {
+            let parsed = date("d", text).ok().map(|date| date.to_string());
+            assert_eq!(parsed.as_deref(), expected, "{text}");
+        }
+        assert_eq!((tax_year(2568).unwrap(), tax_year(2025).unwrap()), (2025, 2025));
+        assert!(tax_year(2019).is_err() && tax_year(2300).is_err() && tax_year(99_999).is_err());
     }
 
     #[test]

@@ -154,15 +154,24 @@ ask("Unsupported period", "get_rmf_fund_performance", {"period": "2w"}, error("B
 
 # --- searches ---------------------------------------------------------------------------------
 
-ALIASES = {"EQUITY": "EQ", "FIXED": "FIX", "MIXED": "MIX", "PROPERTY": "PRF", "COMMODITY": "COM"}
+POLICIES = {"EQUITY": "ตราสารทุน", "FIXED": "ตราสารหนี้", "MIXED": "ผสม"}
+# Class prefix, and words of the name for funds without any class.
+ALIASES = {"PROPERTY": ("PRF", ("property", "real estate")), "COMMODITY": ("COM", ("gold",))}
+
+
+def in_category(fund, category):
+    if category in POLICIES:
+        return fund["policy_th"] == POLICIES[category]
+    prefix, words = ALIASES.get(category, (category, ()))
+    if fund["classification"]:
+        return fund["classification"].upper().startswith(prefix)
+    return not fund["compare_code"] and any(word in fund["name"].lower() for word in words)
 
 
 def fits(fund, a):
     def has(text, part):
         return part.lower() in (text or "").lower()
 
-    category = a.get("category", "").upper()
-    category = ALIASES.get(category, category)
     return all((
         "search" not in a or has(fund["symbol"], a["search"]) or has(fund["name"], a["search"]),
         "amc" not in a or has(fund["company"], a["amc"]),
@@ -170,7 +179,7 @@ def fits(fund, a):
         fund["risk"] <= a.get("maxRiskLevel", 8),
         "minYtdReturn" not in a
         or (fund["perf_ytd"] is not None and fund["perf_ytd"] >= Decimal(str(a["minYtdReturn"]))),
-        "category" not in a or (fund["classification"] or "").upper().startswith(category) and fund["classification"],
+        "category" not in a or in_category(fund, a["category"].upper()),
     ))
 
 
@@ -195,7 +204,7 @@ def search_question(question, arguments):
 search_question("Krungsri funds up to risk 5, best YTD first",
                 {"amc": "Krungsri", "maxRiskLevel": 5, "sortBy": "ytd", "limit": 10})
 search_question("How many gold funds?", {"search": "gold", "limit": 50})
-search_question("Category EQCH", {"category": "EQCH", "limit": 50})
+search_question("Category MIXAGG", {"category": "MIXAGG", "limit": 50})
 search_question("All equity funds", {"category": "EQUITY", "limit": 100})
 search_question("Bond funds by risk", {"category": "fixed", "sortBy": "risk", "sortOrder": "asc", "limit": 50})
 search_question("Mixed funds by name", {"category": "MIXED", "sortBy": "name", "sortOrder": "asc", "limit": 60})
@@ -206,7 +215,7 @@ search_question("Kasikorn has 33 funds", {"amc": "KASIKORN", "sortBy": "1y", "li
 search_question("At least 20 % this year", {"minYtdReturn": 20, "limit": 100})
 search_question("No loss at low risk", {"minYtdReturn": 0, "maxRiskLevel": 3, "sortBy": "risk"})
 search_question("Very high risk, worst first", {"minRiskLevel": 8, "sortOrder": "asc", "limit": 100})
-search_question("China funds of some company", {"search": "china", "amc": "asset", "maxRiskLevel": 6, "limit": 100})
+search_question("China funds of some company", {"search": "vietnam", "amc": "asset", "maxRiskLevel": 6, "limit": 100})
 search_question("A part of a code", {"search": "SCBRM", "limit": 100})
 search_question("Brackets in a code", {"search": "(A)", "limit": 100})
 ask("No filter", "search_rmf_funds", {}, error("BAD_REQUEST"))

@@ -27,7 +27,12 @@ pub(crate) struct Stub {
     pub(crate) failures: Vec<u16>,
     /// Number of calls after which the connection fails.
     pub(crate) fails_after: Option<usize>,
+    /// Changes a response to path and call number.
+    pub(crate) tamper: Option<Tamper>,
 }
+
+/// Changes the response to a path; the number counts calls from 1.
+pub(crate) type Tamper = Box<dyn FnMut(&str, usize, Response) -> Response + Send>;
 
 impl Stub {
     pub(crate) fn over(funds: &[Fund]) -> Self {
@@ -36,6 +41,7 @@ impl Stub {
             requests: Vec::new(),
             failures: Vec::new(),
             fails_after: None,
+            tamper: None,
         };
         for fund in funds {
             stub.add(fund);
@@ -147,7 +153,7 @@ impl Stub {
     pub(crate) fn add_nav(&mut self, fund: &Fund, date: &str, nav: Value) {
         self.rows("daily-info/nav").push(json!({
             "proj_id": fund.fund_id, "unique_id": fund.company.id, "fund_class_name": class(fund),
-            "nav_date": date, "net_asset": 600_099_520.0, "last_val": nav, "sell_price": nav,
+            "nav_date": date, "net_asset": fund.net_assets.map(|assets| assets.to_string()), "last_val": nav, "sell_price": nav,
             "buy_price": nav, "sell_swap_price": nav, "buy_swap_price": nav, "last_upd_date": UPDATED,
         }));
     }
@@ -197,7 +203,12 @@ impl Stub {
         let items: Vec<&Value> = found.into_iter().skip(from).take(size).collect();
         let body =
             json!({"message": "success", "page_size": size, "next_cursor": next, "items": items});
-        Ok(Response { status: 200, retry_after: None, body: body.to_string() })
+        let response = Response { status: 200, retry_after: None, body: body.to_string() };
+        let call = self.requests.len();
+        Ok(match &mut self.tamper {
+            Some(tamper) => tamper(path, call, response),
+            None => response,
+        })
     }
 }
 

@@ -19,7 +19,7 @@ async fn refused(tool: &str, arguments: Value, code: &str, words: &[&str]) {
 #[tokio::test]
 async fn page_number_is_a_positive_integer() {
     for page in
-        [json!(0), json!(1.5), json!(-1), json!("1"), json!("NaN"), json!("๑"), json!(1e300)]
+        [json!(0), json!(1.5), json!(-1), json!("01"), json!("NaN"), json!("๑"), json!(1e300)]
     {
         let arguments = json!({"page": page});
         refused("get_rmf_funds", arguments, "BAD_REQUEST", &["/page", "from 1 to"]).await;
@@ -133,7 +133,7 @@ async fn comparison_error_lists_every_unknown_code() {
 }
 
 #[tokio::test]
-async fn unknown_code_suggests_three_similar_codes() {
+async fn unknown_code_suggests_similar_codes() {
     for tool in [
         "get_rmf_fund_detail",
         "get_rmf_fund_nav_history",
@@ -145,7 +145,12 @@ async fn unknown_code_suggests_three_similar_codes() {
         assert_eq!(error["code"], "NOT_FOUND");
         assert!(error["message"].as_str().unwrap().contains("ABAPC-RMF"));
         let suggestions = error["details"]["suggestions"].as_array().unwrap();
-        assert_eq!((suggestions.len(), &suggestions[0]), (3, &json!("ABAPAC-RMF")), "{tool}");
+        assert_eq!(suggestions[0], "ABAPAC-RMF", "{tool}");
+        assert!(suggestions.len() <= 3, "{tool}");
+        let result = call(&kernel(), tool, json!({"fundCode": "NOPE"})).await;
+        let error = error_of(&result);
+        assert_eq!(error["details"]["suggestions"], json!([]), "{tool}: nothing is near");
+        assert!(error["actionableHint"].as_str().unwrap().contains("search_rmf_funds"), "{tool}");
     }
 }
 
@@ -157,10 +162,27 @@ async fn malformed_codes_are_rejected_and_unknown_ones_not_found() {
         refused(tool, json!({"fundCode": "   "}), "BAD_REQUEST", &["empty"]).await;
         refused(tool, json!({"fundCode": 7}), "BAD_REQUEST", &["/fundCode"]).await;
         let long = "X".repeat(10_000);
-        refused(tool, json!({"fundCode": long}), "BAD_REQUEST", &["from 1 to 60 characters"]).await;
+        refused(tool, json!({"fundCode": long}), "BAD_REQUEST", &["from 1 to 160 characters"])
+            .await;
         refused(tool, json!({"fundCode": "🦄🦄"}), "NOT_FOUND", &["🦄🦄"]).await;
         refused(tool, json!({"fundCode": "../../etc/passwd"}), "NOT_FOUND", &["passwd"]).await;
     }
+}
+
+#[tokio::test]
+async fn whole_names_are_accepted_where_codes_are() {
+    for (name, code) in [
+        ("Bualuang Asia Equity RMF", "B-ASIARMF"),
+        ("กองทุนเปิดบัวหลวงหุ้นเอเชียเพื่อการเลี้ยงชีพ", "B-ASIARMF"),
+        ("abrdn asia pacific equity retirement mutual fund", "ABAPAC-RMF"),
+    ] {
+        let result = call(&kernel(), "get_rmf_fund_detail", json!({"fundCode": name})).await;
+        assert_eq!(result["structuredContent"]["fund"]["symbol"], code, "{name}");
+    }
+    let classes =
+        call(&kernel(), "get_rmf_fund_detail", json!({"fundCode": "TISCO Gold RMF"})).await;
+    let suggestions = &error_of(&classes)["details"]["suggestions"];
+    assert_eq!(*suggestions, json!(["TGOLDRMF-A", "TGOLDRMF-P"]), "a name of several classes");
 }
 
 #[tokio::test]
@@ -171,7 +193,7 @@ async fn thai_digits_in_a_code_are_folded() {
 
 #[tokio::test]
 async fn days_argument_is_1_to_365() {
-    for days in [json!(0), json!(366), json!(-3), json!(1.5), json!("30")] {
+    for days in [json!(0), json!(366), json!(-3), json!(1.5), json!("030")] {
         let arguments = json!({"fundCode": "ABAPAC-RMF", "days": days});
         refused("get_rmf_fund_nav_history", arguments, "BAD_REQUEST", &["from 1 to 365"]).await;
     }
@@ -202,7 +224,7 @@ async fn amounts_and_dates_are_validated() {
     .await;
     refused(
         "calc_rmf_tax_benefit",
-        json!({"annualIncome": 1, "taxYear": 2568}),
+        json!({"annualIncome": 1, "taxYear": 2300}),
         "BAD_REQUEST",
         &["taxYear"],
     )
@@ -210,7 +232,7 @@ async fn amounts_and_dates_are_validated() {
     let holding = |born: &str, bought: &str| json!({"birthDate": born, "purchases": [{"date": bought}], "onDate": "2026-01-01"});
     refused(
         "check_rmf_holding",
-        holding("2513-01-01", "2020-01-01"),
+        holding("2564-01-01", "2020-01-01"),
         "BAD_REQUEST",
         &["before the birth"],
     )

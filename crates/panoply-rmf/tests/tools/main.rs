@@ -9,4 +9,5 @@ mod bad_input;
 mod common;
 mod contract;
 mod golden;
+mod investor;
 mod replies;

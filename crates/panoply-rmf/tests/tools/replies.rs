@@ -72,7 +72,7 @@ async fn fund_rows_have_the_contract_fields_in_order() {
     let list = call(&kernel, "get_rmf_funds", json!({})).await;
     assert_eq!(
         keys(&list["structuredContent"]),
-        ["funds", "totalCount", "page", "pageSize", "totalPages"]
+        ["funds", "totalCount", "page", "pageSize", "totalPages", "dataAge"]
     );
     assert_eq!(
         keys(&list["structuredContent"]["funds"][0]),
@@ -90,9 +90,12 @@ async fn fund_rows_have_the_contract_fields_in_order() {
         ]
     );
     let found = call(&kernel, "search_rmf_funds", json!({"search": "gold"})).await;
-    assert_eq!(keys(&found["structuredContent"]), ["funds", "totalCount", "appliedFilters"]);
+    assert_eq!(
+        keys(&found["structuredContent"]),
+        ["funds", "totalCount", "appliedFilters", "leftOutWithoutYtd", "dataAge"]
+    );
     let ranked = call(&kernel, "get_rmf_fund_performance", json!({"period": "1y"})).await;
-    assert_eq!(keys(&ranked["structuredContent"]), ["period", "funds", "periodStats"]);
+    assert_eq!(keys(&ranked["structuredContent"]), ["period", "funds", "periodStats", "dataAge"]);
     assert_eq!(
         keys(&ranked["structuredContent"]["funds"][0]),
         [
@@ -125,6 +128,7 @@ async fn fund_rows_have_the_contract_fields_in_order() {
             "avgNav",
             "currentNav",
             "currentDate",
+            "dataAge",
         ]
     );
     let compared =
@@ -283,7 +287,8 @@ async fn reply_texts_follow_the_locale_and_name_both_dates() {
         let thai = call_in(&kernel, tool, arguments, Lang::Th).await;
         let text = |result: &Value| result["content"][0]["text"].as_str().unwrap().to_owned();
         assert!(
-            text(&english).contains("Nov 2025") && text(&english).contains("30 Sep 2025"),
+            (text(&english).contains("Nov 2025") || text(&english).contains("2025-11-07"))
+                && text(&english).contains("30 Sep 2025"),
             "{tool}: {}",
             text(&english)
         );
@@ -347,6 +352,15 @@ async fn fund_resources_are_readable_by_uri_and_codes_complete() {
     let ResourceBody::Text(text) = content.body else { panic!("a fund is text") };
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["symbol"], "KT25/75RMF");
     assert!(kernel.read_resource(&Scope::All, "rmf://about", &cx).await.is_ok());
+    for page in ["fund-list", "fund-card", "performance-chart", "fund-comparison"] {
+        let uri = format!("component://rmf-{page}");
+        let content = kernel.read_resource(&Scope::All, &uri, &cx).await.unwrap();
+        let ResourceBody::Text(html) = content.body else { panic!("{uri} is text") };
+        assert!(
+            html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"),
+            "{uri}"
+        );
+    }
     let unknown = kernel.read_resource(&Scope::All, "rmf://fund/NOBODY", &cx).await.unwrap_err();
     assert_eq!(unknown.code, "NOT_FOUND");
     let complete = async |of, typed: &str| {
