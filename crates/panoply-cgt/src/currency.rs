@@ -14,10 +14,10 @@ pub struct UnknownCurrency(pub String);
 impl UnknownCurrency {
     /// Suggested correction.
     pub fn hint(&self) -> &'static str {
-        if matches!(self.0.to_ascii_uppercase().as_str(), "GBX" | "PNC") {
-            "divide pence by 100 and write pounds, `GBP`"
+        if self.0.eq_ignore_ascii_case("PNC") {
+            "write `GBX` for pence or `GBP` for pounds"
         } else {
-            "write a three-letter code such as `USD`, `EUR` or `GBP`; without one the amount is in pounds"
+            "write a three-letter code such as `USD`, `EUR` or `GBP`, or `GBX` for pence; without one the amount is in pounds"
         }
     }
 }
@@ -89,7 +89,7 @@ mod tests {
         ] {
             assert_eq!(Currency::parse(text).is_ok(), known, "code: {text:?}");
         }
-        assert!(Currency::parse("GBX").unwrap_err().hint().contains("pence"));
+        assert!(Currency::parse("PNC").unwrap_err().hint().contains("pence"));
     }
 
     #[test]

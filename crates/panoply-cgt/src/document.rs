@@ -1,7 +1,10 @@
 //! Text of the report document, shared by the HTML and PDF renderers.
 
-use crate::engine::Rule;
+use std::collections::BTreeSet;
+
 use crate::engine::report::{Report, Rounding};
+use crate::engine::{Disposal, Occasion, Rule};
+use crate::money::Money;
 
 pub(crate) const TITLE: &str = "Capital Gains Tax report";
 
@@ -55,6 +58,33 @@ pub(crate) fn summary(report: &Report<'_>, rounding: Rounding) -> Vec<[String; 9
     report.years.iter().map(row).collect()
 }
 
+/// What happened, to which holding and when.
+pub(crate) fn disposal_title(disposal: &Disposal) -> String {
+    let Disposal { date, ticker, quantity, .. } = disposal;
+    match disposal.occasion {
+        Occasion::Sale => format!("{ticker} on {date}: {quantity} shares sold"),
+        Occasion::CapitalDistribution => format!("{ticker} on {date}: capital distribution"),
+        Occasion::TakeoverCash => format!("{ticker} on {date}: cash in a takeover"),
+        Occasion::NegligibleValue => format!("{ticker} on {date}: claim of negligible value"),
+    }
+}
+
+/// `gain £5.00` or `loss £5.00`.
+pub(crate) fn result(gain: Money, rounding: Rounding) -> String {
+    match gain.is_negative() {
+        true => format!("loss £{}", rounding.text(-gain)),
+        false => format!("gain £{}", rounding.text(gain)),
+    }
+}
+
+/// Title of the holdings.
+pub(crate) fn holdings_title(report: &Report<'_>) -> String {
+    match report.holdings_at {
+        Some(date) => format!("Section 104 holdings at the end of {date}"),
+        None => "Section 104 holdings after the last transaction".to_owned(),
+    }
+}
+
 /// One sentence per tax year with dividends.
 pub(crate) fn dividends(report: &Report<'_>, rounding: Rounding) -> Vec<String> {
     let years = report.years.iter().filter(|year| !year.dividends.income.is_zero());
@@ -69,9 +99,15 @@ pub(crate) fn dividends(report: &Report<'_>, rounding: Rounding) -> Vec<String> 
 
 /// Notes: statutory references and warnings.
 pub(crate) fn notes(report: &Report<'_>) -> Vec<String> {
-    let rules = [Rule::SameDay, Rule::BedAndBreakfast, Rule::Section104, Rule::LaterAcquisition];
+    let used: BTreeSet<Rule> = report
+        .years
+        .iter()
+        .flat_map(|year| &year.disposals)
+        .flat_map(|disposal| &disposal.legs)
+        .map(|leg| leg.leg.rule)
+        .collect();
     let mut notes: Vec<String> =
-        rules.iter().map(|rule| format!("{}: {}.", rule.title(), rule.law())).collect();
+        used.iter().map(|rule| format!("{}: {}.", rule.title(), rule.law())).collect();
     notes.push("Foreign amounts are converted at HMRC's rate for the month of the transaction, unless another rate is named.".to_owned());
     notes.push("Taxable is the net gain above the exempt amount, before losses of earlier years. This is not tax advice.".to_owned());
     notes.extend(report.warnings.iter().map(|warning| format!("Note: {warning}.")));

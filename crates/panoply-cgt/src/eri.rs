@@ -16,7 +16,7 @@ use crate::currency::Currency;
 use crate::engine::{Computation, Leg, Options, Rule, SameDaySplit, split_factor};
 use crate::number;
 use crate::ratio::Ratio;
-use crate::transaction::{Kind, Row, Ticker};
+use crate::transaction::{Kind, Row, Ticker, Transaction};
 
 /// Collected by KapJI/capital-gains-calculator (MIT); see `data/cgt/README.md`.
 const TABLE: &str = include_str!("../../../data/cgt/eri_per_unit.csv");
@@ -93,17 +93,20 @@ pub fn units_at(
 ) -> Option<UnitsHeld> {
     let mut own: Vec<&Row> = rows
         .iter()
-        .filter(|row| row.transaction.ticker == *ticker && row.transaction.date <= end)
+        .filter(|row| {
+            let Transaction { date, ticker: own, kind } = &row.transaction;
+            *date <= end && (own == ticker || kind.into_ticker() == Some(ticker))
+        })
         .collect();
     own.sort_by_key(|row| row.transaction.date);
     Some(UnitsHeld {
-        held: held(&own, options.same_day_split)?,
+        held: held(&own, ticker, options.same_day_split)?,
         bought_back: bought_back(&own, computation, ticker, end, options.same_day_split)?,
     })
 }
 
 /// Units held after all rows, which belong to one holding and are sorted by date.
-fn held(rows: &[&Row], same_day_split: SameDaySplit) -> Option<Ratio> {
+fn held(rows: &[&Row], ticker: &Ticker, same_day_split: SameDaySplit) -> Option<Ratio> {
     let (mut acquired, mut disposed) = (Ratio::ZERO, Ratio::ZERO);
     for of_day in rows.chunk_by(|a, b| a.transaction.date == b.transaction.date) {
         let factor = split_factor(of_day)?;
@@ -112,15 +115,32 @@ fn held(rows: &[&Row], same_day_split: SameDaySplit) -> Option<Ratio> {
             match &row.transaction.kind {
                 Kind::Buy { quantity, .. }
                 | Kind::SpouseIn { quantity, .. }
+                | Kind::Rights { quantity, .. }
+                | Kind::Scrip { quantity, .. }
                 | Kind::Opening { quantity, .. } => {
                     in_today = in_today.plus(Ratio::of(quantity.get())?)?;
                 }
                 Kind::Sell { quantity, .. } | Kind::SpouseOut { quantity } => {
                     out_today = out_today.plus(Ratio::of(quantity.get())?)?;
                 }
+                Kind::Demerger(demerger) if demerger.into == *ticker => {
+                    in_today = in_today.plus(Ratio::of(demerger.quantity.get())?)?;
+                }
+                Kind::Takeover(takeover) if takeover.into == *ticker => {
+                    in_today = in_today.plus(Ratio::of(takeover.quantity.get())?)?;
+                }
+                Kind::Takeover(_) => {
+                    (acquired, disposed) = (Ratio::ZERO, Ratio::ZERO);
+                    (in_today, out_today) = (Ratio::ZERO, Ratio::ZERO);
+                }
                 Kind::Dividend { .. }
                 | Kind::Accumulation { .. }
                 | Kind::CapReturn { .. }
+                | Kind::Equalisation { .. }
+                | Kind::Demerger(_)
+                | Kind::Rename { .. }
+                | Kind::Negligible { .. }
+                | Kind::Bonus { .. }
                 | Kind::Split { .. }
                 | Kind::Unsplit { .. }
                 | Kind::Restruct { .. } => {}

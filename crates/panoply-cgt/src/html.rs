@@ -2,15 +2,24 @@
 //! scheme, print style.
 
 use std::fmt::{self, Write as _};
+use std::io::{self, Write};
 
-use crate::document::{COLUMNS, Heading, TITLE, dividends, notes, summary};
+use crate::document::{
+    COLUMNS, Heading, TITLE, disposal_title, dividends, holdings_title, notes, summary,
+};
 use crate::engine::report::{Report, RoundedDisposal, RoundedLeg, Rounding, YearReport};
 use crate::money::Money;
 
 const STYLE: &str = include_str!("html.css");
 
-/// Renders the report.
-pub fn html(report: &Report<'_>, rounding: Rounding, heading: &Heading<'_>) -> String {
+/// Writes the report. The page is written out after each disposal, so that it is never in memory as
+/// a whole.
+pub fn write(
+    report: &Report<'_>,
+    rounding: Rounding,
+    heading: &Heading<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut page = HtmlPage(String::new());
     let title = match heading.name {
         Some(name) => format!("{TITLE}: {name}"),
@@ -26,7 +35,7 @@ pub fn html(report: &Report<'_>, rounding: Rounding, heading: &Heading<'_>) -> S
     page.element("p", &heading.about(rounding));
     page.summary(report, rounding);
     for year in report.years.iter().filter(|year| !year.disposals.is_empty()) {
-        page.disposals(year, rounding);
+        page.disposals(year, rounding, out)?;
     }
     page.holdings(report, rounding);
     page.element("h2", "Notes");
@@ -35,7 +44,7 @@ pub fn html(report: &Report<'_>, rounding: Rounding, heading: &Heading<'_>) -> S
         page.element("li", &note);
     }
     page.raw("</ul>\n</main>\n</body>\n</html>\n");
-    page.0
+    page.flush(out)
 }
 
 struct HtmlPage(String);
@@ -92,21 +101,31 @@ impl HtmlPage {
         }
     }
 
-    fn disposals(&mut self, year: &YearReport<'_>, rounding: Rounding) {
+    fn disposals(
+        &mut self,
+        year: &YearReport<'_>,
+        rounding: Rounding,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         self.element("h2", &format!("Disposals in {}", year.year));
         for (number, disposal) in (1..).zip(&year.disposals) {
             self.disposal(number, disposal, rounding);
+            self.flush(out)?;
         }
+        Ok(())
+    }
+
+    fn flush(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.0.as_bytes())?;
+        self.0.clear();
+        Ok(())
     }
 
     fn disposal(&mut self, number: usize, rounded: &RoundedDisposal<'_>, rounding: Rounding) {
         let disposal = rounded.disposal;
         let text = |amount: Money| rounding.text(amount);
         self.raw("<section class=\"disposal\">\n");
-        let title = format!(
-            "{number}. {} on {}: {} shares",
-            disposal.ticker, disposal.date, disposal.quantity
-        );
+        let title = format!("{number}. {}", disposal_title(disposal));
         self.element("h3", &title);
         let costs = match disposal.fees.is_zero() {
             true => String::new(),
@@ -145,7 +164,7 @@ impl HtmlPage {
     }
 
     fn holdings(&mut self, report: &Report<'_>, rounding: Rounding) {
-        self.element("h2", "Section 104 holdings at the end");
+        self.element("h2", &holdings_title(report));
         let held: Vec<_> = report.holdings.iter().filter(|held| !held.quantity.is_zero()).collect();
         if held.is_empty() {
             self.element("p", "None.");
@@ -221,7 +240,12 @@ mod tests {
             transactions: rows.len(),
             parameters_as_of: "2026-11-15".to_owned(),
         };
-        let page = html(&report, Rounding::PerLeg, &heading);
+        let html = || {
+            let mut bytes = Vec::new();
+            write(&report, Rounding::PerLeg, &heading, &mut bytes).unwrap();
+            String::from_utf8(bytes).unwrap()
+        };
+        let page = html();
         // The same figures as in the PDF test.
         for word in [
             "994.16",
@@ -242,6 +266,6 @@ mod tests {
         for word in ["<script", "http:", "https:", "url(", "A&B", "<b>"] {
             assert!(!page.contains(word), "{word} is in it");
         }
-        assert_eq!(page, html(&report, Rounding::PerLeg, &heading), "the same page every time");
+        assert_eq!(page, html(), "the same page every time");
     }
 }

@@ -88,6 +88,11 @@ impl Money {
         Some(Self(if self.0 < 0 { -size } else { size }))
     }
 
+    /// The size in internal units; `None` for a negative amount.
+    pub(crate) fn attopounds(self) -> Option<u128> {
+        u128::try_from(self.0).ok()
+    }
+
     /// A percentage of the amount, such as 24 for a tax rate of 24 %.
     #[must_use]
     pub const fn percent(self, percent: u32) -> Self {

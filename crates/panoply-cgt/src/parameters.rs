@@ -19,6 +19,9 @@ pub struct Parameters {
     pub as_of: Date,
     exempt_amount: ByYear,
     rates_on_shares: RateTable,
+    rates_on_residential_property: RateTable,
+    rates_on_carried_interest: RateTable,
+    rates_on_business_assets: RateTable,
     basic_rate_band: ByYear,
     reporting: Reporting,
     /// Boxes of form SA108.
@@ -34,10 +37,38 @@ struct ByYear {
 #[derive(Clone, Debug, Deserialize)]
 struct RateTable {
     law: String,
+    last_year: Option<i16>,
     periods: Vec<RatePeriod>,
 }
 
-/// Capital gains tax rates on shares from a date on, in percent.
+/// Kind of asset, by its rates of tax.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, serde::Serialize)]
+#[cfg_attr(feature = "tools", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AssetClass {
+    /// Shares, cryptoassets, land that is not residential, and everything else.
+    General,
+    /// Residential property.
+    ResidentialProperty,
+    /// Carried interest.
+    CarriedInterest,
+    /// Gains with business asset disposal relief, formerly entrepreneurs' relief.
+    BusinessAssets,
+}
+
+impl AssetClass {
+    /// Name in arguments and replies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::General => "general",
+            Self::ResidentialProperty => "residential_property",
+            Self::CarriedInterest => "carried_interest",
+            Self::BusinessAssets => "business_assets",
+        }
+    }
+}
+
+/// Capital gains tax rates from a date on, in percent.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 pub struct RatePeriod {
     /// First day.
@@ -120,9 +151,19 @@ impl Parameters {
         &self.basic_rate_band.law
     }
 
-    /// Rates in a year: one period, or two when they changed within it. Empty for unknown years.
-    pub fn rates(&self, year: TaxYear) -> Vec<RatePeriod> {
-        let periods = &self.rates_on_shares.periods;
+    /// Rates on a class of assets in a year: one period, or two when they changed within it. Empty
+    /// for unknown years.
+    pub fn rates(&self, class: AssetClass, year: TaxYear) -> Vec<RatePeriod> {
+        let table = match class {
+            AssetClass::General => &self.rates_on_shares,
+            AssetClass::ResidentialProperty => &self.rates_on_residential_property,
+            AssetClass::CarriedInterest => &self.rates_on_carried_interest,
+            AssetClass::BusinessAssets => &self.rates_on_business_assets,
+        };
+        if table.last_year.is_some_and(|last| year.start() > last) {
+            return Vec::new();
+        }
+        let periods = &table.periods;
         let current = periods.iter().rfind(|period| period.from <= year.first_day());
         let changes = periods
             .iter()
@@ -187,11 +228,15 @@ mod tests {
         let parameters = Parameters::bundled().unwrap();
         let rates = |start: &str| -> Vec<(u32, u32)> {
             parameters
-                .rates(year(start))
+                .rates(AssetClass::General, year(start))
                 .iter()
                 .map(|period| (period.basic, period.higher))
                 .collect()
         };
+        let property = parameters.rates(AssetClass::ResidentialProperty, year("2024"));
+        assert_eq!((property.len(), property[0].higher), (1, 24));
+        assert!(parameters.rates(AssetClass::CarriedInterest, year("2026")).is_empty());
+        assert_eq!(parameters.rates(AssetClass::BusinessAssets, year("2026"))[0].basic, 18);
         assert_eq!(rates("2023"), [(10, 20)]);
         assert_eq!(rates("2024"), [(10, 20), (18, 24)]);
         assert_eq!(rates("2025"), [(18, 24)]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
-use crate::currency::Currency;
+use crate::currency::{Currency, UnknownCurrency};
 
 /// A transaction on one holding on one day.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -56,7 +56,8 @@ pub enum Kind {
         /// Tax withheld; informational.
         tax: Amount,
     },
-    /// Return of capital: it reduces the cost.
+    /// Capital distribution: a small one reduces the cost, another one is a part disposal
+    /// (TCGA 1992 s.122).
     CapReturn {
         /// Number of shares; informational.
         quantity: Quantity,
@@ -64,6 +65,53 @@ pub enum Kind {
         total: Amount,
         /// Incidental costs.
         fees: Amount,
+        /// Market value of the remaining shares just after the distribution.
+        value: Option<Box<Amount>>,
+    },
+    /// Equalisation of a fund: a refund of part of the price, which reduces the cost.
+    Equalisation {
+        /// Number of units; informational.
+        quantity: Quantity,
+        /// Total amount.
+        total: Amount,
+    },
+    /// Shares taken up in a rights issue: part of the original holding (TCGA 1992 s.126, s.127).
+    Rights {
+        /// Number of shares.
+        quantity: Quantity,
+        /// Price per share.
+        price: Amount,
+        /// Incidental costs.
+        fees: Amount,
+    },
+    /// Bonus issue: `new` free shares for each `held` shares (TCGA 1992 s.126, s.127).
+    Bonus {
+        /// Shares held.
+        held: Quantity,
+        /// Free shares for them.
+        new: Quantity,
+    },
+    /// Stock dividend: shares acquired for the cash equivalent, which is income (TCGA 1992 s.142).
+    Scrip {
+        /// Number of shares.
+        quantity: Quantity,
+        /// Cash equivalent.
+        total: Amount,
+    },
+    /// Demerger: shares in another company for the same holding (TCGA 1992 s.127, s.192).
+    Demerger(Box<Demerger>),
+    /// Takeover: the whole holding is exchanged for shares, and perhaps cash (TCGA 1992 s.135).
+    Takeover(Box<Takeover>),
+    /// Change of ticker: the same shares under another name.
+    Rename {
+        /// New ticker.
+        into: Ticker,
+    },
+    /// Claim that the holding has become of negligible value: deemed sale and reacquisition
+    /// (TCGA 1992 s.24).
+    Negligible {
+        /// Value of the whole holding stated in the claim.
+        value: Amount,
     },
     /// Split: each share becomes `ratio` shares.
     Split {
@@ -103,22 +151,34 @@ pub enum Kind {
     },
 }
 
-impl Kind {
-    /// All action keywords, in documentation order.
-    pub const WORDS: [&str; 11] = [
-        "BUY",
-        "SELL",
-        "DIVIDEND",
-        "ACCUMULATION",
-        "CAPRETURN",
-        "SPLIT",
-        "UNSPLIT",
-        "RESTRUCT",
-        "SPOUSE_OUT",
-        "SPOUSE_IN",
-        "OPENING",
-    ];
+/// Demerger of a company.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Demerger {
+    /// Ticker of the demerged company.
+    pub into: Ticker,
+    /// Number of its shares received.
+    pub quantity: Quantity,
+    /// Their market value.
+    pub value: Amount,
+    /// Market value of the original shares afterwards. Cost is divided in proportion to both
+    /// values (TCGA 1992 s.129, s.130).
+    pub remaining: Amount,
+}
 
+/// Takeover of a company.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Takeover {
+    /// Ticker of the acquiring company.
+    pub into: Ticker,
+    /// Number of its shares received.
+    pub quantity: Quantity,
+    /// Cash received beside the shares.
+    pub cash: Amount,
+    /// Market value of the shares received; required when the cash is not small.
+    pub value: Option<Amount>,
+}
+
+impl Kind {
     /// Action keyword of the transaction language.
     pub const fn word(&self) -> &'static str {
         match self {
@@ -133,6 +193,39 @@ impl Kind {
             Self::SpouseOut { .. } => "SPOUSE_OUT",
             Self::SpouseIn { .. } => "SPOUSE_IN",
             Self::Opening { .. } => "OPENING",
+            Self::Equalisation { .. } => "EQUALISATION",
+            Self::Rights { .. } => "RIGHTS",
+            Self::Bonus { .. } => "BONUS",
+            Self::Scrip { .. } => "SCRIP",
+            Self::Demerger(_) => "DEMERGER",
+            Self::Takeover(_) => "TAKEOVER",
+            Self::Rename { .. } => "RENAME",
+            Self::Negligible { .. } => "NEGLIGIBLE",
+        }
+    }
+
+    /// The other holding of a demerger, takeover or change of ticker.
+    pub fn into_ticker(&self) -> Option<&Ticker> {
+        match self {
+            Self::Demerger(demerger) => Some(&demerger.into),
+            Self::Takeover(takeover) => Some(&takeover.into),
+            Self::Rename { into } => Some(into),
+            Self::Buy { .. }
+            | Self::Sell { .. }
+            | Self::Dividend { .. }
+            | Self::Accumulation { .. }
+            | Self::CapReturn { .. }
+            | Self::Equalisation { .. }
+            | Self::Rights { .. }
+            | Self::Bonus { .. }
+            | Self::Scrip { .. }
+            | Self::Split { .. }
+            | Self::Unsplit { .. }
+            | Self::Restruct { .. }
+            | Self::SpouseOut { .. }
+            | Self::SpouseIn { .. }
+            | Self::Opening { .. }
+            | Self::Negligible { .. } => None,
         }
     }
 }
@@ -225,6 +318,17 @@ impl Amount {
         })
     }
 
+    /// Amount in a currency by its code, or in pence (`GBp`, `GBX`), which become pounds.
+    pub fn in_unit(value: Decimal, code: &str) -> Result<Self, UnknownCurrency> {
+        let (value, currency) = match code {
+            // Exchanges and data vendors distinguish pence from pounds by the case of one letter.
+            "GBp" => (pounds_of_pence(value), Currency::GBP),
+            code if code.eq_ignore_ascii_case("GBX") => (pounds_of_pence(value), Currency::GBP),
+            code => (value, Currency::parse(code)?),
+        };
+        Ok(Self { value: value.abs(), currency, rate: None })
+    }
+
     /// Sets an exchange rate in units per pound. Ignored for pounds.
     #[must_use]
     pub fn at_rate(mut self, rate: Option<Quantity>) -> Self {
@@ -251,6 +355,10 @@ impl Amount {
     pub fn is_none(self) -> bool {
         self.value.is_zero() && !self.currency.is_foreign()
     }
+}
+
+fn pounds_of_pence(pence: Decimal) -> Decimal {
+    (pence / Decimal::ONE_HUNDRED).normalize()
 }
 
 /// A transaction and its source location.
@@ -301,6 +409,20 @@ mod tests {
             let parsed = Ticker::parse(text).ok();
             assert_eq!(parsed.as_ref().map(Ticker::as_str), expected, "ticker: {text:?}");
         }
+    }
+
+    #[test]
+    fn pence_become_pounds() {
+        for (code, value) in
+            [("GBp", "1.205"), ("GBX", "1.205"), ("gbx", "1.205"), ("GBP", "120.5")]
+        {
+            let amount = Amount::in_unit("120.5".parse().unwrap(), code).unwrap();
+            assert_eq!(
+                (amount.value().to_string().as_str(), amount.currency()),
+                (value, Currency::GBP)
+            );
+        }
+        assert!(Amount::in_unit(Decimal::ONE, "PNC").is_err());
     }
 
     #[test]

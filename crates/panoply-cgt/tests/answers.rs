@@ -126,7 +126,10 @@ async fn import_reports_file_line_and_duplicates() {
     let files = json!([{"name": "a.txt", "content": first}, {"name": "b.txt", "content": second}]);
     let imported = data("import_transactions", json!({"files": files})).await;
     assert_eq!(imported["count"], 2);
-    assert_eq!(imported["duplicates"], json!(["b.txt, line 1: 2010-09-08 BUY BARC 10 @ 4 GBP"]));
+    assert_eq!(
+        imported["duplicates"],
+        json!(["b.txt, line 1: 2010-09-08 BUY BARC 10 @ 4 GBP (same date; the file has no times)"])
+    );
     let warning = imported["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with("a.txt, line 2:"), "{warning}");
 }

@@ -126,7 +126,8 @@ fn check(case: &Case, found: &mut Mismatches) {
         Some("before_trades") => SameDaySplit::BeforeTrades,
         _ => SameDaySplit::Refuse,
     };
-    let options = Options { allow_short: case.options.allow_short, same_day_split };
+    let options =
+        Options { allow_short: case.options.allow_short, same_day_split, ..Options::default() };
     let rows = dsl::parse(&case.input.join("\n")).unwrap();
     match (compute(&rows, &Rates::default(), options), &case.refused) {
         (Ok(computation), None) => check_figures(case, &computation, found),
@@ -149,6 +150,10 @@ fn kind_of(error: &EngineError) -> &'static str {
         EngineError::AmbiguousSplit { .. } => "ambiguous_split",
         EngineError::AccumulationWithoutHolding { .. } => "accumulation_without_holding",
         EngineError::CapitalReturnExceedsCost { .. } => "capital_return_exceeds_cost",
+        EngineError::ValueRequired { .. } => "value_required",
+        EngineError::EventWithoutHolding { .. } => "event_without_holding",
+        EngineError::CircularExchange { .. } => "circular_exchange",
+        EngineError::BeforeApril2008 { .. } => "before_april_2008",
         EngineError::MissingRate { .. } => "missing_fx_rate",
         EngineError::TooLarge { .. } => "too_large",
     }

@@ -9,7 +9,7 @@
 )]
 
 use panoply_cgt::dsl;
-use panoply_cgt::engine::{EngineError, Options, SameDaySplit, compute};
+use panoply_cgt::engine::{EngineError, Options, compute};
 use panoply_cgt::fx::Rates;
 use serde::Deserialize;
 
@@ -38,7 +38,7 @@ fn engine_agrees_with_the_exact_fraction_model() {
 
 fn check(case: &Case) {
     let rows = dsl::parse(&case.input.join("\n")).unwrap();
-    let options = Options { allow_short: case.allow_short, same_day_split: SameDaySplit::Refuse };
+    let options = Options { allow_short: case.allow_short, ..Options::default() };
     let computed = compute(&rows, &Rates::default(), options);
     let seed = case.seed;
     if let Some(refused) = &case.refused {
@@ -95,6 +95,10 @@ const fn kind_of(error: &EngineError) -> &'static str {
         EngineError::AmbiguousSplit { .. } => "ambiguous_split",
         EngineError::AccumulationWithoutHolding { .. } => "accumulation_without_holding",
         EngineError::CapitalReturnExceedsCost { .. } => "capital_return_exceeds_cost",
+        EngineError::ValueRequired { .. } => "value_required",
+        EngineError::EventWithoutHolding { .. } => "event_without_holding",
+        EngineError::CircularExchange { .. } => "circular_exchange",
+        EngineError::BeforeApril2008 { .. } => "before_april_2008",
         EngineError::MissingRate { .. } => "missing_fx_rate",
         EngineError::TooLarge { .. } => "too_large",
     }

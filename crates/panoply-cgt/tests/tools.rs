@@ -212,7 +212,7 @@ async fn invalid_arguments_are_rejected_by_name() {
             "INVALID_TICKER",
         ),
         ("get_fx_rate", json!({"currency": "USD", "year": 2024, "month": 0}), "INVALID_INPUT"),
-        ("get_fx_rate", json!({"currency": "USD", "year": "2024", "month": 1}), "INVALID_INPUT"),
+        ("get_fx_rate", json!({"currency": "USD", "year": "24", "month": 1}), "INVALID_INPUT"),
         (
             "estimate_tax",
             json!({"cgt_content": good, "year": 2023, "taxable_income": "lots"}),
@@ -392,7 +392,7 @@ async fn both_resources_are_readable_as_markdown() {
 #[tokio::test]
 async fn suspicious_rows_are_reported_without_failing() {
     let kernel = kernel();
-    let content = "2024-01-15 BUY A 1 @ 1\n2024-01-15 BUY A 1 @ 1\n2099-01-01 BUY A 1 @ 0\n2024-01-01 SELL B 1 @ 1\nnonsense";
+    let content = "2024-01-15 BUY A 1 @ 1\n2024-01-15 BUY A 1 @ 1\n2099-01-01 BUY A 1 @ NIL\n2024-01-01 SELL B 1 @ 1\nnonsense";
     let found = data(&kernel, "validate_transactions", json!({"cgt_content": content})).await;
     assert_eq!((&found["is_valid"], &found["error_count"]), (&json!(false), &json!(1)));
     let readable = content.replace("\nnonsense", "");

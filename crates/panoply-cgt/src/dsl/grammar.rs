@@ -14,7 +14,7 @@ pub struct Form {
 }
 
 /// All actions.
-pub const FORMS: [Form; 11] = [
+pub const FORMS: [Form; 19] = [
     Form {
         word: "BUY",
         form: "BUY ticker quantity @ price [currency] [RATE rate] [FEES amount [currency] [RATE rate]]",
@@ -41,9 +41,57 @@ pub const FORMS: [Form; 11] = [
     },
     Form {
         word: "CAPRETURN",
-        form: "CAPRETURN ticker quantity TOTAL amount [currency] [RATE rate] [FEES amount [currency] [RATE rate]]",
-        example: "2024-03-01 CAPRETURN VOD 500 TOTAL 25",
-        means: "capital paid back, or equalisation; it comes off the cost",
+        form: "CAPRETURN ticker quantity TOTAL amount [currency] [RATE rate] [FEES amount [currency] [RATE rate]] [VALUE amount [currency] [RATE rate]]",
+        example: "2024-03-01 CAPRETURN VOD 500 TOTAL 9000 VALUE 21000",
+        means: "capital distribution, or proceeds of rights sold nil paid; up to £3,000, or 5 % of the value before it, it comes off the cost, otherwise it is a part disposal and VALUE, what the shares were worth just after it, is required",
+    },
+    Form {
+        word: "EQUALISATION",
+        form: "EQUALISATION ticker quantity TOTAL amount [currency] [RATE rate]",
+        example: "2024-03-01 EQUALISATION VWRL 500 TOTAL 25",
+        means: "part of the price of fund units refunded with the first distribution; it comes off the cost",
+    },
+    Form {
+        word: "RIGHTS",
+        form: "RIGHTS ticker quantity @ price [currency] [RATE rate] [FEES amount [currency] [RATE rate]]",
+        example: "2024-03-01 RIGHTS NG 100 @ 6.45",
+        means: "shares taken up in a rights issue or open offer; they join the holding with their cost and are not matched with sales",
+    },
+    Form {
+        word: "BONUS",
+        form: "BONUS ticker RATIO held:new",
+        example: "2024-03-01 BONUS FOO RATIO 10:1",
+        means: "so many free shares for so many held",
+    },
+    Form {
+        word: "SCRIP",
+        form: "SCRIP ticker quantity TOTAL amount [currency] [RATE rate]",
+        example: "2024-03-01 SCRIP NG 12 TOTAL 115.20",
+        means: "shares taken instead of a cash dividend: bought for the cash equivalent, which is income",
+    },
+    Form {
+        word: "DEMERGER",
+        form: "DEMERGER ticker INTO ticker quantity VALUE amount [currency] [RATE rate] REMAINING amount [currency] [RATE rate]",
+        example: "2022-07-18 DEMERGER GSK INTO HLN 1000 VALUE 3100 REMAINING 13900",
+        means: "shares of another company received for the same holding; its cost is divided by the values of the shares received and of those that remain",
+    },
+    Form {
+        word: "TAKEOVER",
+        form: "TAKEOVER ticker INTO ticker quantity [CASH amount [currency] [RATE rate]] [VALUE amount [currency] [RATE rate]]",
+        example: "2012-03-01 TAKEOVER OLD INTO NEW 40000 CASH 80000 VALUE 240000",
+        means: "the whole holding exchanged for shares of another company, and perhaps cash; VALUE is what the shares received were worth",
+    },
+    Form {
+        word: "RENAME",
+        form: "RENAME ticker TO ticker",
+        example: "2022-06-09 RENAME FB TO META",
+        means: "the same shares under a new ticker from that day on",
+    },
+    Form {
+        word: "NEGLIGIBLE",
+        form: "NEGLIGIBLE ticker VALUE amount [currency] [RATE rate]",
+        example: "2024-03-01 NEGLIGIBLE THG VALUE NIL",
+        means: "claim that the holding has become of negligible value: a deemed sale and reacquisition at that value",
     },
     Form {
         word: "SPLIT",

@@ -7,15 +7,18 @@ use rust_decimal::Decimal;
 
 use super::grammar::{FORMS, Form, form_of};
 use super::lexer::{self, Word};
-use crate::currency::Currency;
 use crate::number;
 use crate::problem::{Problem, suggest_similar};
 use crate::transaction::{
-    Amount, InvalidTicker, Kind, Quantity, Row, SourceLocation, Ticker, Transaction,
+    Amount, Demerger, InvalidTicker, Kind, Quantity, Row, SourceLocation, Takeover, Ticker,
+    Transaction,
 };
 
 /// Keywords that may follow an amount and are not currencies.
-const KEYWORDS: [&str; 6] = ["FEES", "TAX", "TOTAL", "RATIO", "COST", "RATE"];
+const KEYWORDS: [&str; 11] =
+    ["FEES", "TAX", "TOTAL", "RATIO", "COST", "RATE", "VALUE", "REMAINING", "CASH", "INTO", "TO"];
+/// An amount of zero that is meant.
+pub(super) const NIL: &str = "NIL";
 
 /// Length of `2024-01-01 BUY A 1 @ 1`. Bounds the preallocation for texts of empty lines.
 const MIN_LINE_BYTES: usize = 22;
@@ -65,7 +68,17 @@ impl<'a> LineParser<'a, '_> {
         let form = self.action()?;
         self.form = Some(form);
         let ticker = self.ticker(tickers)?;
-        let kind = match form.word {
+        let kind = match self.reorganisation(form.word, &ticker, tickers)? {
+            Some(kind) => kind,
+            None => self.holding_event(form.word)?,
+        };
+        self.end()?;
+        Ok(Transaction { date, ticker, kind })
+    }
+
+    /// Trades, income, capital and transfers.
+    fn holding_event(&mut self, word: &str) -> ParseResult<Kind> {
+        Ok(match word {
             "BUY" => {
                 let (quantity, price, fees) = self.trade()?;
                 Kind::Buy { quantity, price, fees }
@@ -80,42 +93,101 @@ impl<'a> LineParser<'a, '_> {
                 Kind::Dividend { total, tax: self.optional_amount("TAX")? }
             }
             "ACCUMULATION" => {
-                let quantity = self.accumulated_quantity()?;
+                let quantity = self.quantity("quantity")?.get();
                 let total = self.amount_after("TOTAL")?;
-                if quantity.is_zero() && !total.value().is_zero() {
-                    return Err(self.not_positive("quantity", 3));
-                }
                 Kind::Accumulation { quantity, total, tax: self.optional_amount("TAX")? }
             }
             "CAPRETURN" => {
                 let quantity = self.quantity("quantity")?;
                 let total = self.amount_after("TOTAL")?;
-                Kind::CapReturn { quantity, total, fees: self.optional_amount("FEES")? }
+                let fees = self.optional_amount("FEES")?;
+                let value = self.optional("VALUE", Self::positive_amount)?.map(Box::new);
+                Kind::CapReturn { quantity, total, fees, value }
             }
-            "SPLIT" => Kind::Split { ratio: self.ratio()? },
-            "UNSPLIT" => Kind::Unsplit { ratio: self.ratio()? },
-            "RESTRUCT" => {
-                let (old, new) = self.old_and_new()?;
-                Kind::Restruct { old, new }
+            "EQUALISATION" => {
+                let quantity = self.quantity("quantity")?;
+                Kind::Equalisation { quantity, total: self.amount_after("TOTAL")? }
+            }
+            "SCRIP" => {
+                let quantity = self.quantity("quantity")?;
+                Kind::Scrip { quantity, total: self.amount_after("TOTAL")? }
             }
             "SPOUSE_OUT" => Kind::SpouseOut { quantity: self.quantity("quantity")? },
             "SPOUSE_IN" => {
                 let quantity = self.quantity("quantity")?;
                 Kind::SpouseIn { quantity, total: self.amount_after("TOTAL")? }
             }
+            "NEGLIGIBLE" => Kind::Negligible { value: self.amount_after("VALUE")? },
             _ => {
                 let quantity = self.quantity("quantity")?;
                 Kind::Opening { quantity, cost: self.amount_after("COST")? }
             }
-        };
-        self.end()?;
-        Ok(Transaction { date, ticker, kind })
+        })
+    }
+
+    /// Reorganisations of share capital; `None` for other actions.
+    fn reorganisation(
+        &mut self,
+        word: &str,
+        ticker: &Ticker,
+        tickers: &mut HashMap<&'a str, Ticker>,
+    ) -> ParseResult<Option<Kind>> {
+        Ok(Some(match word {
+            "SPLIT" => Kind::Split { ratio: self.ratio()? },
+            "UNSPLIT" => Kind::Unsplit { ratio: self.ratio()? },
+            "RESTRUCT" => {
+                let (old, new) = self.old_and_new()?;
+                Kind::Restruct { old, new }
+            }
+            "BONUS" => {
+                let (held, new) = self.old_and_new()?;
+                Kind::Bonus { held, new }
+            }
+            "RIGHTS" => {
+                let (quantity, price, fees) = self.trade()?;
+                Kind::Rights { quantity, price, fees }
+            }
+            "DEMERGER" => {
+                let into = self.other_ticker("INTO", ticker, tickers)?;
+                let quantity = self.quantity("quantity")?;
+                let value = self.amount_after("VALUE")?;
+                let remaining = self.amount_after("REMAINING")?;
+                Kind::Demerger(Box::new(Demerger { into, quantity, value, remaining }))
+            }
+            "TAKEOVER" => {
+                let into = self.other_ticker("INTO", ticker, tickers)?;
+                let quantity = self.quantity("quantity")?;
+                let cash = self.optional("CASH", Self::positive_amount)?;
+                let value = self.optional("VALUE", Self::positive_amount)?;
+                let cash = cash.unwrap_or(Amount::NONE);
+                Kind::Takeover(Box::new(Takeover { into, quantity, cash, value }))
+            }
+            "RENAME" => Kind::Rename { into: self.other_ticker("TO", ticker, tickers)? },
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Ticker of another holding after a keyword.
+    fn other_ticker(
+        &mut self,
+        word: &'static str,
+        own: &Ticker,
+        tickers: &mut HashMap<&'a str, Ticker>,
+    ) -> ParseResult<Ticker> {
+        self.word(word)?;
+        let other = self.ticker(tickers)?;
+        if other != *own {
+            return Ok(other);
+        }
+        let at = Self { next: self.next - 1, ..*self };
+        let hint = "write the ticker of the other holding".to_owned();
+        Err(at.problem(format!("`{own}` cannot become itself"), "another ticker", hint))
     }
 
     fn trade(&mut self) -> ParseResult<(Quantity, Amount, Amount)> {
         let quantity = self.quantity("quantity")?;
         self.word("@")?;
-        let price = self.amount("price")?;
+        let price = self.positive_amount("price")?;
         Ok((quantity, price, self.optional_amount("FEES")?))
     }
 
@@ -193,10 +265,6 @@ impl<'a> LineParser<'a, '_> {
         Quantity::new(number).ok_or_else(|| self.not_positive(what, self.next - 1))
     }
 
-    fn accumulated_quantity(&mut self) -> ParseResult<Decimal> {
-        self.number("quantity")
-    }
-
     fn not_positive(&self, what: &str, word: usize) -> Box<Problem> {
         let message = format!("the {what} is zero, but it must be positive");
         let at = Self { next: word, ..*self };
@@ -239,22 +307,48 @@ impl<'a> LineParser<'a, '_> {
 
     fn amount_after(&mut self, word: &'static str) -> ParseResult<Amount> {
         self.word(word)?;
-        self.amount("amount")
+        self.positive_amount("amount")
     }
 
+    /// Fees or tax: zero when omitted.
     fn optional_amount(&mut self, word: &'static str) -> ParseResult<Amount> {
-        if self.peek().eq_ignore_ascii_case(word) {
-            self.next += 1;
-            return self.amount("amount");
+        Ok(self.optional(word, Self::amount)?.unwrap_or(Amount::NONE))
+    }
+
+    fn optional(
+        &mut self,
+        word: &'static str,
+        read: fn(&mut Self, &'static str) -> ParseResult<Amount>,
+    ) -> ParseResult<Option<Amount>> {
+        if !self.peek().eq_ignore_ascii_case(word) {
+            return Ok(None);
         }
-        Ok(Amount::NONE)
+        self.next += 1;
+        read(self, "amount").map(Some)
+    }
+
+    /// An amount above zero, or the word `NIL` for an intended zero. A bare 0 is usually a missing
+    /// figure.
+    fn positive_amount(&mut self, what: &'static str) -> ParseResult<Amount> {
+        if self.peek().eq_ignore_ascii_case(NIL) {
+            self.next += 1;
+            return Ok(Amount::NONE);
+        }
+        let start = self.next;
+        let amount = self.amount(what)?;
+        if !amount.value().is_zero() {
+            return Ok(amount);
+        }
+        let message = format!("the {what} is zero, but it must be positive");
+        let at = Self { next: start, ..*self };
+        let hint = format!("write the {what}, or `NIL` if nothing was paid");
+        Err(at.problem(message, "an amount above zero, or NIL", hint))
     }
 
     fn amount(&mut self, what: &'static str) -> ParseResult<Amount> {
         let value = self.number(what)?;
-        let currency = self.currency()?;
-        let amount = Amount::new(value, currency)
-            .ok_or_else(|| self.problem(String::new(), "", String::new()))?;
+        let amount = self.in_currency(value)?;
+        let currency = amount.currency();
         if !self.peek().eq_ignore_ascii_case("RATE") {
             return Ok(amount);
         }
@@ -267,20 +361,19 @@ impl<'a> LineParser<'a, '_> {
         Ok(amount.at_rate(Some(self.quantity("rate")?)))
     }
 
-    fn currency(&mut self) -> ParseResult<Currency> {
+    /// The amount in the currency that follows; pounds without one, and pence become pounds.
+    fn in_currency(&mut self, value: Decimal) -> ParseResult<Amount> {
         let text = self.peek();
         let keyword = KEYWORDS.iter().any(|word| word.eq_ignore_ascii_case(text));
         let looks_like_one =
             text.chars().count() == 3 && text.chars().all(char::is_alphabetic) && !keyword;
-        if !looks_like_one {
-            return Ok(Currency::GBP);
-        }
-        let currency = Currency::parse(text).map_err(|unknown| {
+        let code = if looks_like_one { text } else { "GBP" };
+        let amount = Amount::in_unit(value, code).map_err(|unknown| {
             let hint = unknown.hint().to_owned();
             self.problem(unknown.to_string(), "an ISO 4217 currency code", hint)
         })?;
-        self.next += 1;
-        Ok(currency)
+        self.next += usize::from(looks_like_one);
+        Ok(amount)
     }
 
     fn ratio(&mut self) -> ParseResult<Quantity> {

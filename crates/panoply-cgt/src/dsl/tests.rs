@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use super::grammar::FORMS;
 use super::{parse, print};
 use crate::currency::Currency;
-use crate::transaction::{Amount, Kind, Quantity, Ticker, Transaction};
+use crate::transaction::{Amount, Demerger, Kind, Quantity, Takeover, Ticker, Transaction};
 
 fn printed(text: &str) -> String {
     let rows = parse(text).unwrap_or_else(|problems| panic!("{text}: {problems:#?}"));
@@ -94,7 +94,14 @@ fn every_parse_error_has_a_hint() {
         ("2024-01-15 BUY A 1 1", 20, "expected `@`, found `1`", "BUY ticker quantity @ price"),
         ("2024-01-15 BUY A 1 @", 22, "there is no price", "digits"),
         ("2024-01-15 BUY A 1 @ 5 ZZZ", 24, "`ZZZ`", "three-letter code"),
-        ("2024-01-15 BUY A 1 @ 5 GBX", 24, "`GBX`", "pence by 100"),
+        ("2024-01-15 BUY A 1 @ 5 PNC", 24, "`PNC`", "`GBX` for pence"),
+        ("2024-01-15 RENAME A TO A", 24, "cannot become itself", "the other holding"),
+        (
+            "2024-01-15 DEMERGER A INTO B 5 VALUE 1",
+            40,
+            "there is no `REMAINING`",
+            "DEMERGER ticker",
+        ),
         ("2024-01-15 BUY A 1 @ 5 FEE 1", 24, "`FEE`", "three-letter code"),
         ("2024-01-15 BUY A 1 @ 5 FEESS 1", 24, "unexpected `", "write `FEES`"),
         ("2024-01-15 BUY A 1 @ 5 a note", 24, "unexpected `", "`#` before a comment"),
@@ -126,8 +133,30 @@ fn every_parse_error_has_a_hint() {
 }
 
 #[test]
-fn zero_accumulation_is_accepted() {
-    assert!(parse("2024-01-15 ACCUMULATION A 0 TOTAL 0").is_ok());
+fn zero_amounts_are_refused_unless_written_as_nil() {
+    for (zero, nil) in [
+        ("2024-01-15 BUY A 1 @ 0", "2024-01-15 BUY A 1 @ NIL"),
+        ("2024-01-15 SELL A 1 @ 0.00 USD", "2024-01-15 SELL A 1 @ nil"),
+        ("2024-01-15 DIVIDEND A TOTAL 0", "2024-01-15 DIVIDEND A TOTAL NIL"),
+        ("2024-01-15 OPENING A 1 COST 0", "2024-01-15 OPENING A 1 COST NIL"),
+        ("2024-01-15 CAPRETURN A 1 TOTAL 0", "2024-01-15 CAPRETURN A 1 TOTAL NIL"),
+        ("2024-01-15 ACCUMULATION A 1 TOTAL 0", "2024-01-15 ACCUMULATION A 1 TOTAL NIL"),
+        ("2024-01-15 NEGLIGIBLE A VALUE 0", "2024-01-15 NEGLIGIBLE A VALUE NIL"),
+    ] {
+        let problem = parse(zero).expect_err(zero).remove(0);
+        assert!(problem.message.contains("must be positive"), "{zero}: {problem}");
+        assert!(problem.hint.contains("`NIL`"), "{zero}: {problem}");
+        assert_eq!(printed(nil), nil.replace("nil", "NIL"));
+    }
+    assert_eq!(printed("2024-01-15 BUY A 1 @ 2 FEES 0"), "2024-01-15 BUY A 1 @ 2 GBP");
+}
+
+#[test]
+fn pence_are_read_as_pounds() {
+    for text in ["2024-01-15 BUY VOD 10 @ 120.5 GBp", "2024-01-15 BUY VOD 10 @ 120.5 GBX"] {
+        assert_eq!(printed(text), "2024-01-15 BUY VOD 10 @ 1.205 GBP");
+    }
+    assert_eq!(printed("2024-01-15 BUY VOD 10 @ 120.5 gbp"), "2024-01-15 BUY VOD 10 @ 120.5 GBP");
 }
 
 proptest! {
@@ -165,13 +194,31 @@ pub(crate) fn any_transaction() -> impl Strategy<Value = Transaction> {
     let date = (1990_i16..2060, 1_i8..=12, 1_i8..=28)
         .prop_map(|(year, month, day)| jiff::civil::date(year, month, day));
     let ticker = "[A-Z0-9][A-Z0-9.:_/^&+-]{0,8}".prop_map(|text| Ticker::parse(&text).unwrap());
-    let kind = (0_u8..11, any_quantity(), any_quantity(), any_amount(), any_amount()).prop_map(
+    let kind = (0_u8..19, any_quantity(), any_quantity(), any_price(), any_amount()).prop_map(
         |(which, quantity, other, first, second)| match which {
+            10 => Kind::Equalisation { quantity, total: first },
+            11 => Kind::Rights { quantity, price: first, fees: second },
+            12 => Kind::Bonus { held: quantity, new: other },
+            13 => Kind::Scrip { quantity, total: first },
+            14 => Kind::Rename { into: other_ticker() },
+            15 => Kind::Negligible { value: first },
+            16 => Kind::Demerger(Box::new(Demerger {
+                into: other_ticker(),
+                quantity,
+                value: first,
+                remaining: first,
+            })),
+            17 => Kind::Takeover(Box::new(Takeover {
+                into: other_ticker(),
+                quantity,
+                cash: if second.value().is_zero() { Amount::NONE } else { second },
+                value: Some(first),
+            })),
             0 => Kind::Buy { quantity, price: first, fees: second },
             1 => Kind::Sell { quantity, price: first, fees: second },
             2 => Kind::Dividend { total: first, tax: second },
             3 => Kind::Accumulation { quantity: quantity.get(), total: first, tax: second },
-            4 => Kind::CapReturn { quantity, total: first, fees: second },
+            4 => Kind::CapReturn { quantity, total: first, fees: second, value: None },
             5 => Kind::Split { ratio: quantity },
             6 => Kind::Unsplit { ratio: quantity },
             7 => Kind::Restruct { old: quantity, new: other },
@@ -181,6 +228,16 @@ pub(crate) fn any_transaction() -> impl Strategy<Value = Transaction> {
         },
     );
     (date, ticker, kind).prop_map(|(date, ticker, kind)| Transaction { date, ticker, kind })
+}
+
+/// Longer than the tickers of `any_transaction`.
+fn other_ticker() -> Ticker {
+    Ticker::parse("ANOTHER-ONE").unwrap()
+}
+
+/// An amount in a form that printing keeps: zero is pounds.
+fn any_price() -> impl Strategy<Value = Amount> {
+    any_amount().prop_map(|amount| if amount.value().is_zero() { Amount::NONE } else { amount })
 }
 
 fn any_quantity() -> impl Strategy<Value = Quantity> {

@@ -1,13 +1,18 @@
 //! Computation of gains in four phases, each in a file that cites its statute:
 //!
-//! 1. [`normalize`](self): rows of one holding, aggregated by day, in grains and pounds;
+//! 1. [`normalize`](self): rows of one holding (groups), aggregated by day, in grains and pounds
+//!    (amounts);
 //! 2. plan: share identification (matching); quantities only;
-//! 3. value: allowable cost and gain of each leg;
+//! 3. value: allowable cost and gain of each leg, and corporate actions (events);
 //! 4. [`report`]: rounding, tax years, totals.
 //!
-//! Holdings are independent. Each needs one sort and three passes, so the time is O(*n* log *n*),
+//! Holdings are independent, except that a demerger or takeover carries cost from one to another:
+//! the valuation of such holdings goes forward day by day in step. Each needs one sort and three passes, so the time is O(*n* log *n*),
 //! and the order of rows does not matter.
 
+mod amounts;
+mod events;
+mod groups;
 mod normalize;
 mod plan;
 pub mod report;
@@ -16,6 +21,8 @@ mod value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use events::Transfers;
+use groups::{Group, Names};
 use jiff::civil::Date;
 pub(crate) use normalize::split_factor;
 use serde::{Deserialize, Serialize};
@@ -26,6 +33,7 @@ use crate::money::{Money, Product};
 use crate::ratio::Ratio;
 use crate::tax_year::TaxYear;
 use crate::transaction::{Row, SourceLocation, Ticker};
+use value::Valuer;
 
 /// Options of the computation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +42,10 @@ pub struct Options {
     pub allow_short: bool,
     /// Order of a split and trades on the same day.
     pub same_day_split: SameDaySplit,
+    /// Day at whose end the holdings are stated; by default after the last transaction.
+    pub holdings_at: Option<Date>,
+    /// Whether to list the purchases that entered the pools.
+    pub pool_entries: bool,
 }
 
 /// Order of a split and trades on the same day.
@@ -61,16 +73,61 @@ pub struct Computation {
     pub holdings: Vec<Holding>,
     /// Dividends by tax year.
     pub dividends: BTreeMap<TaxYear, Dividends>,
+    /// Purchases that entered a pool, by ticker and date; only with `Options::pool_entries`.
+    pub pool_entries: Vec<PoolEntry>,
 }
 
-/// All sales of one holding on one day: a single transaction in law (TCGA 1992 s.105(1)(a)).
+/// Shares of a day's purchases that entered the pool.
+#[derive(Clone, Debug)]
+pub struct PoolEntry {
+    /// Date.
+    pub date: Date,
+    /// Ticker.
+    pub ticker: Ticker,
+    /// Number of shares as of that day.
+    pub quantity: Ratio,
+    /// Their cost.
+    pub cost: Money,
+    /// The whole day's purchase before conversion; `None` when all was in pounds.
+    pub originals: Option<Arc<[Original]>>,
+}
+
+/// Event that is a disposal.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Occasion {
+    /// Sale.
+    Sale,
+    /// Capital distribution that is not small (TCGA 1992 s.122).
+    CapitalDistribution,
+    /// Cash received in a takeover (TCGA 1992 s.128(3)).
+    TakeoverCash,
+    /// Claim of negligible value (TCGA 1992 s.24).
+    NegligibleValue,
+}
+
+impl Occasion {
+    /// Identifier in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sale => "Sale",
+            Self::CapitalDistribution => "CapitalDistribution",
+            Self::TakeoverCash => "TakeoverCash",
+            Self::NegligibleValue => "NegligibleValue",
+        }
+    }
+}
+
+/// All sales of one holding on one day: a single transaction in law (TCGA 1992 s.105(1)(a)); or a
+/// part disposal or deemed disposal.
 #[derive(Clone, Debug)]
 pub struct Disposal {
     /// Date.
     pub date: Date,
     /// Ticker.
     pub ticker: Ticker,
-    /// Number of shares as of that day.
+    /// What happened.
+    pub occasion: Occasion,
+    /// Number of shares as of that day; zero for a part disposal.
     pub quantity: Ratio,
     /// Gross proceeds.
     pub gross: Money,
@@ -131,6 +188,12 @@ pub enum Rule {
     Section104,
     /// Acquired later than 30 days, covering a short sale.
     LaterAcquisition,
+    /// Capital distribution: cost in proportion to values.
+    PartDisposal,
+    /// Small capital distribution above the whole cost, which is set against it.
+    CostElection,
+    /// Deemed disposal of the whole pool.
+    NegligibleValue,
 }
 
 impl Rule {
@@ -141,6 +204,9 @@ impl Rule {
             Self::BedAndBreakfast => "BedAndBreakfast",
             Self::Section104 => "Section104",
             Self::LaterAcquisition => "LaterAcquisition",
+            Self::PartDisposal => "PartDisposal",
+            Self::CostElection => "CostElection",
+            Self::NegligibleValue => "NegligibleValue",
         }
     }
 
@@ -151,6 +217,9 @@ impl Rule {
             Self::BedAndBreakfast => "Bed & Breakfast",
             Self::Section104 => "Section 104",
             Self::LaterAcquisition => "Later Acquisition",
+            Self::PartDisposal => "Part Disposal",
+            Self::CostElection => "Small Distribution above Cost",
+            Self::NegligibleValue => "Negligible Value",
         }
     }
 
@@ -161,6 +230,9 @@ impl Rule {
             Self::BedAndBreakfast => "TCGA 1992 s.106A(5), (5A); HMRC CG51560",
             Self::Section104 => "TCGA 1992 s.104; HMRC CG51575",
             Self::LaterAcquisition => "TCGA 1992 s.105(2); HMRC CG51555",
+            Self::PartDisposal => "TCGA 1992 s.122(1), s.128(3), s.42; HMRC CG57800, CG52587",
+            Self::CostElection => "TCGA 1992 s.122(4); HMRC CG57847",
+            Self::NegligibleValue => "TCGA 1992 s.24(1A), (2); HMRC CG13120",
         }
     }
 }
@@ -298,6 +370,54 @@ pub enum EngineError {
         /// Pooled cost.
         cost: Money,
     },
+    /// A capital distribution or takeover cash above the limit for small ones, without a value.
+    #[error(
+        "{ticker}, {date}: a distribution of £{amount} is above £3,000, and the value of what remained is not given"
+    )]
+    ValueRequired {
+        /// Source location.
+        location: SourceLocation,
+        /// Date.
+        date: Date,
+        /// Ticker.
+        ticker: Ticker,
+        /// Amount distributed.
+        amount: Money,
+    },
+    /// A corporate action on an empty holding.
+    #[error("{ticker}, {date}: {event}, but no shares were held")]
+    EventWithoutHolding {
+        /// Source location.
+        location: SourceLocation,
+        /// Date.
+        date: Date,
+        /// Ticker.
+        ticker: Ticker,
+        /// Corporate action.
+        event: &'static str,
+    },
+    /// Demergers or takeovers of one day form a circle.
+    #[error(
+        "{ticker}, {date}: demergers and takeovers of that day lead back to where they started"
+    )]
+    CircularExchange {
+        /// Source location.
+        location: SourceLocation,
+        /// Date.
+        date: Date,
+        /// Ticker.
+        ticker: Ticker,
+    },
+    /// A disposal before the current rules.
+    #[error("{ticker}, {date}: a disposal before 6 April 2008, to which other rules applied")]
+    BeforeApril2008 {
+        /// Source location.
+        location: SourceLocation,
+        /// Date.
+        date: Date,
+        /// Ticker.
+        ticker: Ticker,
+    },
     /// No exchange rate for a foreign amount.
     #[error("{ticker}, {date}: {error}")]
     MissingRate {
@@ -333,6 +453,10 @@ impl EngineError {
             | Self::AmbiguousSplit { location, .. }
             | Self::AccumulationWithoutHolding { location, .. }
             | Self::CapitalReturnExceedsCost { location, .. }
+            | Self::ValueRequired { location, .. }
+            | Self::EventWithoutHolding { location, .. }
+            | Self::CircularExchange { location, .. }
+            | Self::BeforeApril2008 { location, .. }
             | Self::MissingRate { location, .. }
             | Self::TooLarge { location, .. } => location,
         }
@@ -351,32 +475,81 @@ pub fn compute(
 ) -> Result<Computation, Vec<EngineError>> {
     let mut computation = Computation::default();
     let mut errors = Vec::new();
-    for holding in normalize::holdings(rows) {
-        match one_holding(&holding, rates, options, &mut computation) {
-            Ok(()) => {}
-            Err(mut found) => errors.append(&mut found),
-        }
+    let names = Names::of(rows);
+    let mut linked = Vec::new();
+    for group in groups::groups(rows, &names) {
+        let planned = plan_holding(&group, &names, rates, options, &mut computation);
+        let valued = planned.and_then(|valuer| match valuer {
+            Some(valuer) if group.linked => {
+                linked.push(valuer);
+                Ok(())
+            }
+            Some(valuer) => valuer.run(&mut computation).map_err(|error| vec![error]),
+            None => Ok(()),
+        });
+        errors.extend(valued.err().into_iter().flatten());
+    }
+    let out_of_order = !linked.is_empty() || names.is_any();
+    if errors.is_empty() {
+        errors.extend(value_linked(linked, &mut computation).err());
     }
     if !errors.is_empty() {
         errors.sort_by_key(|error| error.location().line);
         return Err(errors);
     }
-    // Holdings are sorted by ticker, so a stable sort by date keeps each day sorted by ticker.
+    if out_of_order {
+        computation.disposals.sort_by(|a, b| a.ticker.cmp(&b.ticker));
+        computation.transfers.sort_by(|a, b| a.ticker.cmp(&b.ticker));
+        computation.holdings.sort_by(|a, b| a.ticker.cmp(&b.ticker));
+    }
+    // Now sorted by ticker, so a stable sort by date keeps each day sorted by ticker.
     computation.disposals.sort_by_key(|disposal| disposal.date);
     computation.transfers.sort_by_key(|transfer| transfer.date);
     Ok(computation)
 }
 
-fn one_holding(
-    rows: &[&Row],
+fn plan_holding<'a>(
+    group: &Group<'a>,
+    names: &Names<'a>,
     rates: &Rates,
     options: Options,
     computation: &mut Computation,
-) -> Result<(), Vec<EngineError>> {
-    let history = normalize::history(rows, rates, options, &mut computation.dividends)?;
-    let Some(history) = history else { return Ok(()) };
+) -> Result<Option<Valuer<'a>>, Vec<EngineError>> {
+    let history = normalize::history(group, names, rates, options, &mut computation.dividends)?;
+    let Some(history) = history else { return Ok(None) };
     let legs = plan::plan(&history, options.allow_short).map_err(|error| vec![error])?;
-    value::value(&history, &legs, computation).map_err(|error| vec![error])
+    Ok(Some(Valuer::new(history, legs, options)))
+}
+
+/// Values holdings linked by demergers and takeovers, day by day; on one day the holding that gives
+/// comes before the one that receives.
+fn value_linked(
+    mut valuers: Vec<Valuer<'_>>,
+    computation: &mut Computation,
+) -> Result<(), EngineError> {
+    let mut transfers = Transfers::default();
+    while let Some(date) =
+        valuers.iter().filter_map(|valuer| valuer.next()).map(|day| day.date).min()
+    {
+        let due = |valuer: &Valuer<'_>| valuer.next().filter(|day| day.date == date).is_some();
+        let ready = |valuer: &&mut Valuer<'_>| {
+            let today = valuer.next().filter(|day| day.date == date);
+            today.is_some_and(|day| transfers.are_ready(day))
+        };
+        match valuers.iter_mut().find(ready) {
+            Some(valuer) => valuer.step(&mut transfers, computation)?,
+            None => {
+                let waiting = valuers.iter().find(|valuer| due(valuer));
+                let Some(day) = waiting.and_then(|valuer| valuer.next()) else { break };
+                return Err(EngineError::CircularExchange {
+                    location: day.row.location.clone(),
+                    date,
+                    ticker: day.row.transaction.ticker.clone(),
+                });
+            }
+        }
+    }
+    valuers.into_iter().try_for_each(|valuer| valuer.finish(computation))
 }
 
 impl Original {

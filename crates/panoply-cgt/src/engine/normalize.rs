@@ -11,16 +11,19 @@
 //! *Pounds.* Foreign amounts of a day are summed before conversion, so that an order filled in two
 //! parts costs exactly the same as one fill.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
-use super::{Dividends, EngineError, Options, Original, SameDaySplit};
-use crate::currency::Currency;
-use crate::fx::{Rate, Rates};
-use crate::money::{Money, Parcel, Product};
+use super::amounts::{
+    AmountConverter, CurrencySums, Event, EventKind, Originals, originals, refuse_before_2008,
+    too_large,
+};
+use super::groups::{Group, Names};
+use super::{Dividends, EngineError, Options, SameDaySplit};
+use crate::fx::Rates;
+use crate::money::{Money, Parcel};
 use crate::ratio::{Ratio, lcm};
 use crate::tax_year::TaxYear;
 use crate::transaction::{Amount, Kind, Quantity, Row, Ticker};
@@ -32,6 +35,8 @@ pub(super) struct History<'a> {
     scale: Scale,
     /// Current shares per share before the first split.
     pub(super) last_factor: Ratio,
+    /// The factor on the day of `Options::holdings_at`.
+    pub(super) factor_at: Ratio,
     first: &'a Row,
 }
 
@@ -52,15 +57,18 @@ pub(super) struct Day<'a> {
     pub(super) gross: Money,
     /// Costs of disposal.
     pub(super) fees: Money,
-    /// Pool brought forward.
+    /// Shares that join the pool without being acquired that day: pool brought forward, rights
+    /// issue, shares received in a demerger or takeover (whose cost is in `events`).
     pub(super) opening: Parcel,
     /// Reinvested income.
     pub(super) accumulated: Money,
-    /// Capital returned, after fees.
+    /// Equalisation and small capital distributions, after fees.
     pub(super) returned: Money,
+    /// Rare events of the day, in order of application.
+    pub(super) events: Vec<Event<'a>>,
     /// Amounts before conversion.
-    pub(super) bought_originals: Option<Arc<[Original]>>,
-    pub(super) sold_originals: Option<Arc<[Original]>>,
+    pub(super) bought_originals: Originals,
+    pub(super) sold_originals: Originals,
     /// Row that errors about the day refer to.
     pub(super) row: &'a Row,
 }
@@ -69,6 +77,11 @@ impl Day<'_> {
     /// Shares disposed of, by sale or transfer.
     pub(super) const fn out(&self) -> u128 {
         self.sold.saturating_add(self.given)
+    }
+
+    /// Whether the whole holding is exchanged at the end of the day.
+    pub(super) fn is_taken_over(&self) -> bool {
+        self.events.iter().any(|event| matches!(event.kind, EventKind::Takeover { .. }))
     }
 
     pub(super) fn too_large(&self) -> EngineError {
@@ -88,41 +101,28 @@ impl History<'_> {
     }
 }
 
-/// Groups rows by holding, sorted by ticker and date.
-pub(super) fn holdings(rows: &[Row]) -> Vec<Vec<&Row>> {
-    let mut by_ticker: HashMap<&Ticker, Vec<&Row>> = HashMap::new();
-    for row in rows {
-        by_ticker.entry(&row.transaction.ticker).or_default().push(row);
-    }
-    let mut holdings: Vec<(&Ticker, Vec<&Row>)> = by_ticker.into_iter().collect();
-    holdings.sort_unstable_by_key(|(ticker, _)| *ticker);
-    holdings
-        .into_iter()
-        .map(|(_, mut rows)| {
-            rows.sort_by_key(|row| row.transaction.date);
-            rows
-        })
-        .collect()
-}
-
 /// Builds a holding's history, or reports all its errors. `None` when it has dividends only; those
 /// are added to `dividends`.
 pub(super) fn history<'a>(
-    rows: &[&'a Row],
+    group: &Group<'a>,
+    names: &Names<'a>,
     rates: &Rates,
     options: Options,
     dividends: &mut BTreeMap<TaxYear, Dividends>,
 ) -> Result<Option<History<'a>>, Vec<EngineError>> {
     let mut errors = Vec::new();
+    let rows = group.rows.as_slice();
     let Some(first) = rows.first() else { return Ok(None) };
-    let (factors, last_factor) = factors(rows, options.same_day_split, &mut errors);
-    let Some(scale) = Scale::of(rows, &factors) else {
+    let Factors { of_days, last: last_factor, at: factor_at } = factors(rows, options, &mut errors);
+    let is_incoming =
+        |row: &Row| names.current(&row.transaction.ticker, row.transaction.date) != group.ticker;
+    let Some(scale) = Scale::of(rows, &of_days, &is_incoming) else {
         return Err(vec![too_large(first)]);
     };
     let mut days = Vec::new();
     let mut sums = Sums::default();
-    for (of_day, factor) in rows.chunk_by(same_date).zip(factors) {
-        let converter = Converter { rates, scale, factor };
+    for (of_day, factor) in rows.chunk_by(same_date).zip(of_days) {
+        let converter = Converter { rates, scale, factor, is_incoming: &is_incoming };
         match sums.day(of_day, &converter, dividends) {
             Ok(Some(day)) => days.push(day),
             Ok(None) => {}
@@ -132,8 +132,8 @@ pub(super) fn history<'a>(
     match errors.is_empty() {
         true if days.is_empty() => Ok(None),
         true => {
-            let ticker = first.transaction.ticker.clone();
-            Ok(Some(History { ticker, days, scale, last_factor, first }))
+            let ticker = group.ticker.clone();
+            Ok(Some(History { ticker, days, scale, last_factor, factor_at, first }))
         }
         false => Err(errors),
     }
@@ -143,14 +143,19 @@ fn same_date(a: &&Row, b: &&Row) -> bool {
     a.transaction.date == b.transaction.date
 }
 
-/// Split factor of each day's trades, and the factor after the last day.
-fn factors(
-    rows: &[&Row],
-    same_day_split: SameDaySplit,
-    errors: &mut Vec<EngineError>,
-) -> (Vec<Ratio>, Ratio) {
-    let mut current = Ratio::ONE;
-    let mut factors = Vec::new();
+/// Split factors of a holding.
+struct Factors {
+    /// Of each day's trades.
+    of_days: Vec<Ratio>,
+    /// After the last day.
+    last: Ratio,
+    /// After the day of `Options::holdings_at`.
+    at: Ratio,
+}
+
+fn factors(rows: &[&Row], options: Options, errors: &mut Vec<EngineError>) -> Factors {
+    let (mut current, mut at) = (Ratio::ONE, Ratio::ONE);
+    let mut of_days = Vec::new();
     for of_day in rows.chunk_by(same_date) {
         let before = current;
         let mut split: Option<&Row> = None;
@@ -163,7 +168,11 @@ fn factors(
             }
         }
         let trades = of_day.iter().any(|row| counts_shares(&row.transaction.kind));
-        factors.push(match (split, same_day_split) {
+        let is_before = |date: Date| of_day.iter().all(|row| row.transaction.date <= date);
+        if options.holdings_at.is_none_or(is_before) {
+            at = current;
+        }
+        of_days.push(match (split, options.same_day_split) {
             (Some(row), SameDaySplit::Refuse) if trades => {
                 let (date, ticker) = (row.transaction.date, row.transaction.ticker.clone());
                 errors.push(EngineError::AmbiguousSplit {
@@ -177,7 +186,7 @@ fn factors(
             (_, SameDaySplit::Refuse | SameDaySplit::AfterTrades) => before,
         });
     }
-    (factors, current)
+    Factors { of_days, last: current, at }
 }
 
 /// Product of all split factors among the rows; `None` on overflow.
@@ -195,11 +204,21 @@ fn step(kind: &Kind) -> Option<Option<Ratio>> {
         Kind::Restruct { old, new } => Some(
             of(new).zip(of(old).and_then(Ratio::inverse)).and_then(|(new, old)| new.times(old)),
         ),
+        Kind::Bonus { held, new } => Some(
+            of(held).zip(of(new)).and_then(|(held, new)| held.plus(new)?.times(held.inverse()?)),
+        ),
         Kind::Buy { .. }
         | Kind::Sell { .. }
         | Kind::Dividend { .. }
         | Kind::Accumulation { .. }
         | Kind::CapReturn { .. }
+        | Kind::Equalisation { .. }
+        | Kind::Rights { .. }
+        | Kind::Scrip { .. }
+        | Kind::Demerger(_)
+        | Kind::Takeover(_)
+        | Kind::Rename { .. }
+        | Kind::Negligible { .. }
         | Kind::SpouseOut { .. }
         | Kind::SpouseIn { .. }
         | Kind::Opening { .. } => None,
@@ -211,19 +230,37 @@ const fn counts_shares(kind: &Kind) -> bool {
     quantity_of(kind).is_some()
 }
 
+/// Shares that the row adds to its own holding or takes from it.
 const fn quantity_of(kind: &Kind) -> Option<Quantity> {
     match kind {
         Kind::Buy { quantity, .. }
         | Kind::Sell { quantity, .. }
+        | Kind::Rights { quantity, .. }
+        | Kind::Scrip { quantity, .. }
         | Kind::SpouseOut { quantity }
         | Kind::SpouseIn { quantity, .. }
         | Kind::Opening { quantity, .. } => Some(*quantity),
         Kind::Dividend { .. }
         | Kind::Accumulation { .. }
         | Kind::CapReturn { .. }
+        | Kind::Equalisation { .. }
         | Kind::Split { .. }
         | Kind::Unsplit { .. }
-        | Kind::Restruct { .. } => None,
+        | Kind::Restruct { .. }
+        | Kind::Bonus { .. }
+        | Kind::Demerger(_)
+        | Kind::Takeover(_)
+        | Kind::Rename { .. }
+        | Kind::Negligible { .. } => None,
+    }
+}
+
+/// Shares that a demerger or takeover adds to the other holding.
+fn incoming_quantity(kind: &Kind) -> Option<Quantity> {
+    match kind {
+        Kind::Demerger(demerger) => Some(demerger.quantity),
+        Kind::Takeover(takeover) => Some(takeover.quantity),
+        _ => None,
     }
 }
 
@@ -238,8 +275,11 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(rows: &[&Row], factors: &[Ratio]) -> Option<Self> {
-        let quantities = rows.iter().filter_map(|row| quantity_of(&row.transaction.kind));
+    fn of(rows: &[&Row], factors: &[Ratio], is_incoming: &dyn Fn(&Row) -> bool) -> Option<Self> {
+        let quantities = rows.iter().filter_map(|row| {
+            let kind = &row.transaction.kind;
+            quantity_of(kind).or_else(|| incoming_quantity(kind).filter(|_| is_incoming(row)))
+        });
         let decimals = quantities.map(|quantity| quantity.get().normalize().scale()).max();
         let decimals = decimals.unwrap_or(0);
         let numerators =
@@ -265,6 +305,7 @@ struct Converter<'a> {
     rates: &'a Rates,
     scale: Scale,
     factor: Ratio,
+    is_incoming: &'a dyn Fn(&Row) -> bool,
 }
 
 /// Totals of a day. Reused between days to avoid allocations.
@@ -277,7 +318,6 @@ struct Sums {
     opening: CurrencySums,
     accumulated: CurrencySums,
     returned: CurrencySums,
-    return_fees: CurrencySums,
 }
 
 impl Sums {
@@ -290,9 +330,10 @@ impl Sums {
         self.clear();
         let mut errors = Vec::new();
         let mut shares = Shares::default();
+        let mut events = Vec::new();
         let mut representative: Option<&Row> = None;
         for row in rows {
-            match self.add(row, converter, &mut shares, dividends) {
+            match self.add(row, converter, &mut shares, &mut events, dividends) {
                 Ok(true) => representative = more_significant(representative, row),
                 Ok(false) => {}
                 Err(error) => errors.push(error),
@@ -302,10 +343,19 @@ impl Sums {
             return Err(errors);
         }
         let Some(row) = representative else { return Ok(None) };
-        self.finish(row, converter.factor, shares).map(Some).ok_or_else(|| vec![too_large(row)])
+        events.sort_by_key(|event: &Event<'_>| event.kind.order());
+        self.finish(row, converter.factor, shares, events)
+            .map(Some)
+            .ok_or_else(|| vec![too_large(row)])
     }
 
-    fn finish<'a>(&self, row: &'a Row, factor: Ratio, shares: Shares) -> Option<Day<'a>> {
+    fn finish<'a>(
+        &self,
+        row: &'a Row,
+        factor: Ratio,
+        shares: Shares,
+        events: Vec<Event<'a>>,
+    ) -> Option<Day<'a>> {
         let cost = self.bought.pounds()? + self.buying_fees.pounds()?;
         Some(Day {
             date: row.transaction.date,
@@ -318,7 +368,8 @@ impl Sums {
             fees: self.selling_fees.pounds()?,
             opening: Parcel { grains: shares.opening, value: self.opening.pounds()? },
             accumulated: self.accumulated.pounds()?,
-            returned: self.returned.pounds()? - self.return_fees.pounds()?,
+            returned: self.returned.pounds()?,
+            events,
             bought_originals: originals(&self.bought, &self.buying_fees),
             sold_originals: originals(&self.sold, &self.selling_fees),
             row,
@@ -326,15 +377,15 @@ impl Sums {
     }
 
     /// Adds a row; returns `false` when it does not affect the holding.
-    fn add(
+    fn add<'a>(
         &mut self,
-        row: &Row,
+        row: &'a Row,
         converter: &Converter<'_>,
         shares: &mut Shares,
+        events: &mut Vec<Event<'a>>,
         dividends: &mut BTreeMap<TaxYear, Dividends>,
     ) -> Result<bool, EngineError> {
         let transaction = &row.transaction;
-        let date = transaction.date;
         let adder = AmountConverter { row, rates: converter.rates };
         let count = |into: &mut u128, quantity: Quantity| {
             let grains = converter.scale.grains(quantity, converter.factor);
@@ -352,48 +403,63 @@ impl Sums {
                 count(&mut shares.bought, *quantity)?;
                 adder.add(&mut self.bought, *total, Decimal::ONE)?;
             }
+            Kind::Scrip { quantity, total } => {
+                count(&mut shares.bought, *quantity)?;
+                adder.add(&mut self.bought, *total, Decimal::ONE)?;
+                adder.income(dividends, *total, Amount::NONE)?;
+            }
             Kind::Sell { quantity, price, fees } => {
+                refuse_before_2008(row)?;
                 count(&mut shares.sold, *quantity)?;
                 adder.add(&mut self.sold, *price, quantity.get())?;
                 adder.add(&mut self.selling_fees, *fees, Decimal::ONE)?;
             }
-            Kind::SpouseOut { quantity } => count(&mut shares.given, *quantity)?,
+            Kind::SpouseOut { quantity } => {
+                refuse_before_2008(row)?;
+                count(&mut shares.given, *quantity)?;
+            }
             Kind::Opening { quantity, cost } => {
                 count(&mut shares.opening, *quantity)?;
                 adder.add(&mut self.opening, *cost, Decimal::ONE)?;
             }
+            Kind::Rights { quantity, price, fees } => {
+                count(&mut shares.opening, *quantity)?;
+                adder.add(&mut self.opening, *price, quantity.get())?;
+                adder.add(&mut self.opening, *fees, Decimal::ONE)?;
+                events.push(Event { row, kind: EventKind::Rights });
+            }
             Kind::Accumulation { total, .. } => {
                 adder.add(&mut self.accumulated, *total, Decimal::ONE)?;
             }
-            Kind::CapReturn { total, fees, .. } => {
+            Kind::Equalisation { total, .. } => {
                 adder.add(&mut self.returned, *total, Decimal::ONE)?;
-                adder.add(&mut self.return_fees, *fees, Decimal::ONE)?;
             }
             Kind::Dividend { total, tax } => {
-                let of_year = dividends.entry(TaxYear::of(date)).or_default();
-                of_year.income += adder.pounds(*total)?;
-                of_year.tax += adder.pounds(*tax)?;
+                adder.income(dividends, *total, *tax)?;
                 return Ok(false);
             }
-            Kind::Split { .. } | Kind::Unsplit { .. } | Kind::Restruct { .. } => return Ok(false),
+            Kind::Split { .. }
+            | Kind::Unsplit { .. }
+            | Kind::Restruct { .. }
+            | Kind::Bonus { .. }
+            | Kind::Rename { .. } => return Ok(false),
+            kind @ (Kind::CapReturn { .. }
+            | Kind::Negligible { .. }
+            | Kind::Demerger(_)
+            | Kind::Takeover(_)) => match incoming_quantity(kind) {
+                Some(quantity) if (converter.is_incoming)(row) => {
+                    count(&mut shares.opening, quantity)?;
+                    events.push(Event { row, kind: EventKind::Incoming });
+                }
+                _ => events.push(Event { row, kind: adder.event(kind)? }),
+            },
         }
         Ok(true)
     }
 
     fn clear(&mut self) {
-        let Self {
-            bought,
-            buying_fees,
-            sold,
-            selling_fees,
-            opening,
-            accumulated,
-            returned,
-            return_fees,
-        } = self;
-        for sums in
-            [bought, buying_fees, sold, selling_fees, opening, accumulated, returned, return_fees]
-        {
+        let Self { bought, buying_fees, sold, selling_fees, opening, accumulated, returned } = self;
+        for sums in [bought, buying_fees, sold, selling_fees, opening, accumulated, returned] {
             sums.0.clear();
         }
     }
@@ -413,12 +479,21 @@ fn more_significant<'a>(representative: Option<&'a Row>, row: &'a Row) -> Option
     const fn weight(kind: &Kind) -> u8 {
         match kind {
             Kind::Sell { .. } | Kind::SpouseOut { .. } => 2,
-            Kind::CapReturn { .. } | Kind::Accumulation { .. } => 1,
+            Kind::CapReturn { .. }
+            | Kind::Accumulation { .. }
+            | Kind::Equalisation { .. }
+            | Kind::Demerger(_)
+            | Kind::Takeover(_)
+            | Kind::Negligible { .. } => 1,
             Kind::Buy { .. }
             | Kind::Dividend { .. }
             | Kind::Split { .. }
             | Kind::Unsplit { .. }
             | Kind::Restruct { .. }
+            | Kind::Bonus { .. }
+            | Kind::Rights { .. }
+            | Kind::Scrip { .. }
+            | Kind::Rename { .. }
             | Kind::SpouseIn { .. }
             | Kind::Opening { .. } => 0,
         }
@@ -427,98 +502,6 @@ fn more_significant<'a>(representative: Option<&'a Row>, row: &'a Row) -> Option
     match representative {
         Some(other) if key(other) >= key(row) => representative,
         _ => Some(row),
-    }
-}
-
-/// Amounts by currency and rate.
-#[derive(Default)]
-struct CurrencySums(Vec<(Currency, Rate, Product)>);
-
-impl CurrencySums {
-    fn add(&mut self, currency: Currency, rate: Rate, amount: Product) -> Option<()> {
-        let same = |entry: &&mut (Currency, Rate, Product)| (entry.0, entry.1) == (currency, rate);
-        match self.0.iter_mut().find(same) {
-            Some(entry) => entry.2 = entry.2.plus(amount)?,
-            None => self.0.push((currency, rate, amount)),
-        }
-        Some(())
-    }
-
-    fn pounds(&self) -> Option<Money> {
-        self.0.iter().map(|(_, rate, amount)| amount.divided_by(rate.units_per_pound)).sum()
-    }
-
-    fn of(&self, currency: Currency, rate: Rate) -> Product {
-        let found = self.0.iter().find(|entry| (entry.0, entry.1) == (currency, rate));
-        found.map(|entry| entry.2).unwrap_or_default()
-    }
-}
-
-struct AmountConverter<'a> {
-    row: &'a Row,
-    rates: &'a Rates,
-}
-
-impl AmountConverter<'_> {
-    fn add(
-        &self,
-        sums: &mut CurrencySums,
-        amount: Amount,
-        times: Decimal,
-    ) -> Result<(), EngineError> {
-        if amount.is_none() {
-            return Ok(());
-        }
-        let rate = self.rate(amount)?;
-        let product = Product::of(amount.value()).times(times);
-        product
-            .and_then(|product| sums.add(amount.currency(), rate, product))
-            .ok_or_else(|| too_large(self.row))
-    }
-
-    fn pounds(&self, amount: Amount) -> Result<Money, EngineError> {
-        let rate = self.rate(amount)?;
-        let pounds = Product::of(amount.value()).divided_by(rate.units_per_pound);
-        pounds.ok_or_else(|| too_large(self.row))
-    }
-
-    fn rate(&self, amount: Amount) -> Result<Rate, EngineError> {
-        let transaction = &self.row.transaction;
-        self.rates.of_amount(amount, transaction.date).map_err(|error| EngineError::MissingRate {
-            location: self.row.location.clone(),
-            date: transaction.date,
-            ticker: transaction.ticker.clone(),
-            error,
-        })
-    }
-}
-
-/// Amounts before conversion; `None` when all were in pounds.
-fn originals(amounts: &CurrencySums, fees: &CurrencySums) -> Option<Arc<[Original]>> {
-    let foreign = |sums: &CurrencySums| sums.0.iter().any(|(currency, ..)| currency.is_foreign());
-    if !foreign(amounts) && !foreign(fees) {
-        return None;
-    }
-    let mut keys: Vec<(Currency, Rate)> =
-        amounts.0.iter().chain(&fees.0).map(|(currency, rate, _)| (*currency, *rate)).collect();
-    keys.sort_by(|a, b| {
-        let key =
-            |(currency, rate): &(Currency, Rate)| (*currency, rate.units_per_pound, rate.source);
-        key(a).cmp(&key(b))
-    });
-    keys.dedup();
-    let of = |(currency, rate): (Currency, Rate)| {
-        Original::new(currency, rate, amounts.of(currency, rate), fees.of(currency, rate))
-    };
-    Some(keys.into_iter().map(of).collect())
-}
-
-fn too_large(row: &Row) -> EngineError {
-    let transaction = &row.transaction;
-    EngineError::TooLarge {
-        location: row.location.clone(),
-        date: transaction.date,
-        ticker: transaction.ticker.clone(),
     }
 }
 

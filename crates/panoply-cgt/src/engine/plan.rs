@@ -72,6 +72,7 @@ fn reject_uncovered(history: &History<'_>) -> Result<(), EngineError> {
         let morning = held.saturating_add(day.opening.grains);
         let there = morning.saturating_add(day.bought.grains);
         held = match there.checked_sub(day.out()) {
+            Some(_) if day.is_taken_over() => 0,
             Some(left) => left,
             None => {
                 let shares = |grains| history.shares(grains, day.factor).unwrap_or(Ratio::ZERO);
@@ -147,7 +148,7 @@ fn pool_and_later(
                 short.pop_front();
             }
         }
-        pool = pool.saturating_add(bought);
+        pool = if day.is_taken_over() { 0 } else { pool.saturating_add(bought) };
         // After the purchases: those of the same day were matched in pass 1.
         if open.out > from_pool {
             short.push_back(ShortSale { index, day, missing: open.out - from_pool });

@@ -6,9 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::{Computation, Disposal, Dividends, Holding, Leg, Transfer};
+use crate::losses::{self, LossYear, ledger};
 use crate::money::Money;
 use crate::parameters::Parameters;
 use crate::tax_year::TaxYear;
@@ -58,12 +60,16 @@ impl Rounding {
 pub struct Report<'a> {
     /// Tax years in order; years without disposals only on request.
     pub years: Vec<YearReport<'a>>,
-    /// Remaining holdings.
+    /// Holdings at the end of `holdings_at`.
     pub holdings: &'a [Holding],
+    /// Last day of the requested year; `None` for the end of the history.
+    pub holdings_at: Option<Date>,
     /// Transfers to the spouse in those years.
     pub transfers: Vec<&'a Transfer>,
     /// Warnings for the reader.
     pub warnings: Vec<String>,
+    /// Losses by year, from the first to the last year shown, as if all were claimed in time.
+    pub losses: Vec<LossYear>,
 }
 
 /// Rounded figures of one tax year.
@@ -89,8 +95,17 @@ pub struct YearReport<'a> {
     pub exempt_amount: Option<Money>,
     /// Gain above the exempt amount; `None` when that is unknown and there is a net gain.
     pub taxable_gain: Option<Money>,
+    /// Unused net losses of earlier years in the history.
+    pub earlier_losses: Money,
     /// Dividends.
     pub dividends: Dividends,
+}
+
+impl YearReport<'_> {
+    /// Gain above the exempt amount after losses of earlier years, if they were claimed.
+    pub fn taxable_gain_if_claimed(&self) -> Option<Money> {
+        self.taxable_gain.map(|taxable| (taxable - self.earlier_losses).at_least(Money::ZERO))
+    }
 }
 
 /// Disposal with rounded figures.
@@ -127,29 +142,62 @@ pub fn report<'a>(
     rounding: Rounding,
 ) -> Report<'a> {
     let mut by_year: BTreeMap<TaxYear, Vec<RoundedDisposal<'a>>> = BTreeMap::new();
+    // Earlier years are needed for their losses.
     for disposal in &computation.disposals {
         let of = TaxYear::of(disposal.date);
-        if year.is_none_or(|year| year == of) {
+        if year.is_none_or(|year| of <= year) {
             by_year.entry(of).or_default().push(rounded(disposal, rounding));
         }
     }
     if let Some(year) = year {
         by_year.entry(year).or_default();
     }
-    let shown: BTreeSet<TaxYear> = by_year.keys().copied().collect();
-    let years: Vec<YearReport<'a>> = by_year
+    let mut years: Vec<YearReport<'a>> = by_year
         .into_iter()
         .map(|(year, disposals)| {
             let dividends = computation.dividends.get(&year).copied().unwrap_or_default();
             year_report(year, disposals, dividends, parameters, rounding)
         })
         .collect();
-    let warnings = years.iter().filter_map(|year| unknown_year(year, parameters)).collect();
+    let ledger = ledger(&years, parameters);
+    for (year, losses) in years.iter_mut().zip(&ledger) {
+        year.earlier_losses = losses.brought_forward;
+    }
+    years.retain(|shown| year.is_none_or(|year| shown.year == year));
+    let mut warnings: Vec<String> =
+        years.iter().filter_map(|year| unknown_year(year, parameters)).collect();
+    warnings.extend(years.iter().filter_map(|year| earlier_losses(year, &ledger)));
+    let shown: BTreeSet<TaxYear> = years.iter().map(|year| year.year).collect();
     let transfers = computation.transfers.iter();
     let transfers = transfers
         .filter(|transfer| year.is_none() || shown.contains(&TaxYear::of(transfer.date)))
         .collect();
-    Report { years, holdings: &computation.holdings, transfers, warnings }
+    Report {
+        years,
+        holdings: &computation.holdings,
+        holdings_at: year.map(TaxYear::last_day),
+        transfers,
+        warnings,
+        losses: ledger,
+    }
+}
+
+/// Says that a gain is taxed although the history has losses.
+fn earlier_losses(year: &YearReport<'_>, ledger: &[LossYear]) -> Option<String> {
+    let taxable = year.taxable_gain.filter(|taxable| !taxable.is_zero())?;
+    if year.earlier_losses.is_zero() {
+        return None;
+    }
+    let made: Vec<String> = losses::made_before(ledger, year.year)
+        .map(|entry| format!("£{} in {}", entry.made, entry.year))
+        .collect();
+    Some(format!(
+        "{}: these transactions have losses of earlier years ({}), of which £{} are unused; if they were claimed in time, the taxable gain is £{} instead of £{taxable}",
+        year.year,
+        made.join(", "),
+        year.earlier_losses,
+        year.taxable_gain_if_claimed().unwrap_or_default()
+    ))
 }
 
 fn year_report<'a>(
@@ -180,6 +228,7 @@ fn year_report<'a>(
         selling_costs: disposals.iter().map(|disposal| rounding.cost(disposal.disposal.fees)).sum(),
         exempt_amount,
         taxable_gain,
+        earlier_losses: Money::ZERO,
         dividends: match rounding {
             Rounding::Exact => dividends,
             Rounding::PerLeg | Rounding::WholePounds => {

@@ -1,21 +1,35 @@
 //! Common part of all importers: parses fields, builds transactions, collects warnings.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
-use super::{FileName, Imported};
+use super::{File, FileName, Imported, Origin, RateChoice};
 use crate::currency::Currency;
 use crate::dsl;
+use crate::fx::{Month, Rates};
 use crate::transaction::{Amount, Kind, Quantity, Row, SourceLocation, Ticker, Transaction};
 
 /// Transactions and warnings of one file.
 pub(super) struct ImportBuilder {
     file: FileName,
-    rows: Vec<Row>,
+    rows: Vec<(Row, Origin)>,
     warnings: Vec<String>,
     skipped: BTreeMap<String, usize>,
+    unsupported: BTreeMap<String, Unsupported>,
+    /// Identity of the record that is being read.
+    origin: Origin,
+    rates: RateChoice,
+    hmrc: OnceCell<Rates>,
+}
+
+/// Rows about instruments that are not imported.
+struct Unsupported {
+    first_line: u32,
+    count: usize,
+    symbols: BTreeSet<String>,
 }
 
 /// Fields of a trade as exported.
@@ -27,21 +41,59 @@ pub(super) struct Trade<'a> {
     pub(super) price: &'a str,
     pub(super) currency: &'a str,
     pub(super) fees: Vec<(&'a str, &'a str)>,
+    /// Units of the currency per pound by the broker; empty when it is not stated.
+    pub(super) rate: &'a str,
 }
 
 impl ImportBuilder {
-    pub(super) fn new(file: &str) -> Self {
-        Self { file: file.into(), rows: Vec::new(), warnings: Vec::new(), skipped: BTreeMap::new() }
+    pub(super) fn new(file: &File<'_>) -> Self {
+        Self {
+            file: file.name.into(),
+            rows: Vec::new(),
+            warnings: Vec::new(),
+            skipped: BTreeMap::new(),
+            unsupported: BTreeMap::new(),
+            origin: Origin::default(),
+            rates: file.rates,
+            hmrc: OnceCell::new(),
+        }
     }
 
     pub(super) fn finish(mut self) -> Imported {
-        self.rows.sort_by_key(|row| row.transaction.date);
+        for (what, found) in std::mem::take(&mut self.unsupported) {
+            let symbols: Vec<&str> = found.symbols.iter().take(5).map(String::as_str).collect();
+            let (count, symbols) = (found.count, symbols.join(", "));
+            self.warn(found.first_line, format!("{count} trades of {what} are left out ({symbols}): they can be chargeable, and must be computed separately"));
+        }
+        self.rows.sort_by_key(|(row, _)| row.transaction.date);
+        let (rows, origins) = self.rows.into_iter().unzip();
         Imported {
-            rows: self.rows,
+            rows,
+            origins,
             warnings: self.warnings,
             skipped: self.skipped,
             duplicates: Vec::new(),
         }
+    }
+
+    /// Sets the identity of the record whose rows follow.
+    pub(super) fn record(&mut self, id: &str, time: &str, account: &str, isin: &str) {
+        let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        // A date without a time does not identify a trade.
+        let time = given(time).filter(|time| time.len() > 10);
+        let isin = given(isin).filter(|isin| isin.len() == 12).map(|isin| isin.to_uppercase());
+        self.origin = Origin { id: given(id), time, account: given(account), isin };
+    }
+
+    /// Counts a trade of an instrument that is not imported; it becomes a warning.
+    pub(super) fn unsupported(&mut self, line: u32, what: &str, symbol: &str) {
+        let found = self.unsupported.entry(what.to_owned()).or_insert_with(|| Unsupported {
+            first_line: line,
+            count: 0,
+            symbols: BTreeSet::new(),
+        });
+        found.count += 1;
+        found.symbols.insert(symbol.to_owned());
     }
 
     /// Adds a warning for manual review.
@@ -62,10 +114,8 @@ impl ImportBuilder {
 
     pub(super) fn push(&mut self, line: u32, date: Date, ticker: Ticker, kind: Kind) {
         let transaction = Transaction { date, ticker, kind };
-        self.rows.push(Row {
-            transaction,
-            location: SourceLocation { file: Some(self.file.clone()), line },
-        });
+        let location = SourceLocation { file: Some(self.file.clone()), line };
+        self.rows.push((Row { transaction, location }, self.origin.clone()));
     }
 
     /// Adds a purchase or sale, or warns about the fields that cannot be parsed.
@@ -74,8 +124,15 @@ impl ImportBuilder {
             return;
         };
         let quantity = amount(trade.quantity).map(|number| number.abs()).and_then(Quantity::new);
+        let rate = self.broker_rate(line, trade, date);
+        let at_rate = |amount: Amount, price: Option<Amount>| {
+            let same = price.is_some_and(|price| price.currency() == amount.currency());
+            if same { amount.at_rate(rate) } else { amount }
+        };
         let price = self.money(trade.price, trade.currency);
         let fees = self.fees(line, &trade.fees);
+        let fees = fees.into_iter().map(|fee| at_rate(fee, price)).collect();
+        let price = price.map(|amount| at_rate(amount, price));
         let (Some(quantity), Some(price)) = (quantity, price) else {
             let (quantity, price, currency) = (trade.quantity, trade.price, trade.currency);
             return self.warn(line, format!("a trade of {ticker} is left out: quantity `{quantity}` or price `{price} {currency}` cannot be read"));
@@ -87,6 +144,36 @@ impl ImportBuilder {
                 Kind::Buy { quantity, price, fees }
             };
             self.push(line, date, ticker.clone(), kind);
+        }
+    }
+
+    /// The broker's rate, when it is wanted and plausible: some exports state it the other way
+    /// round, or between other currencies.
+    fn broker_rate(&mut self, line: u32, trade: &Trade<'_>, date: Date) -> Option<Quantity> {
+        let stated = amount(trade.rate).and_then(Quantity::new)?;
+        let currency = Currency::parse(trade.currency.trim()).ok()?;
+        if self.rates == RateChoice::Hmrc || !currency.is_foreign() {
+            return None;
+        }
+        let hmrc = self.hmrc.get_or_init(Rates::default);
+        let Ok(published) = hmrc.monthly(currency, Month::of(date)) else { return Some(stated) };
+        let published = published.units_per_pound;
+        let near =
+            |rate: Decimal| (rate - published).abs() * Decimal::TEN <= published * Decimal::TWO;
+        let inverse = (Decimal::ONE / stated.get()).round_dp(RATE_DECIMALS).normalize();
+        if near(stated.get()) {
+            Some(stated)
+        } else if near(inverse) {
+            Quantity::new(inverse)
+        } else {
+            self.warn(
+                line,
+                format!(
+                    "the rate {} of {currency} is far from HMRC's {published} and is not used",
+                    trade.rate
+                ),
+            );
+            None
         }
     }
 
@@ -168,14 +255,15 @@ impl ImportBuilder {
     pub(super) fn money(&self, text: &str, currency: &str) -> Option<Amount> {
         let number = amount(text)?.abs();
         match currency.trim() {
-            "GBX" | "GBp" | "p" => {
-                Amount::new((number / Decimal::ONE_HUNDRED).normalize(), Currency::GBP)
-            }
             "" => Amount::new(number, Currency::GBP),
-            code => Amount::new(number, Currency::parse(code).ok()?),
+            "p" => Amount::in_unit(number, "GBX").ok(),
+            code => Amount::in_unit(number, code).ok(),
         }
     }
 }
+
+/// Decimals of an inverted rate.
+const RATE_DECIMALS: u32 = 10;
 
 /// Whether a field is empty, a dash or zero.
 pub(super) fn is_blank_or_zero(text: &str) -> bool {
@@ -234,15 +322,21 @@ pub(super) fn compact_date(text: &str) -> Option<Date> {
     dsl::read_date(&format!("{year}-{month}-{day}"))
 }
 
-/// `15/01/2024`.
+/// `15/01/2024`; a date in ISO format is unambiguous and accepted too.
 pub(super) fn day_first(text: &str) -> Option<Date> {
+    if let Some(date) = iso_date(text) {
+        return Some(date);
+    }
     let mut parts = text.trim().split(['/', '-', '.']);
     let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
     dsl::read_date(&format!("{year:0>4}-{month:0>2}-{day:0>2}"))
 }
 
-/// `01/15/2024`.
+/// `01/15/2024`; a date in ISO format is unambiguous and accepted too.
 pub(super) fn month_first(text: &str) -> Option<Date> {
+    if let Some(date) = iso_date(text) {
+        return Some(date);
+    }
     let mut parts = text.trim().split(['/', '-']);
     let (month, day, year) = (parts.next()?, parts.next()?, parts.next()?);
     dsl::read_date(&format!("{year:0>4}-{month:0>2}-{day:0>2}"))

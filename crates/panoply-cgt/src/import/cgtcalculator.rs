@@ -32,6 +32,7 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
                     price,
                     currency: "GBP",
                     fees: charges.iter().take(2).map(|fee| (*fee, "GBP")).collect(),
+                    rate: "",
                 };
                 builder.trade(line, &trade);
             }

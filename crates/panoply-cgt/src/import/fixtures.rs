@@ -2,13 +2,14 @@
 //! special row, with invented figures. `docs/packs/cgt.md` lists the sources.
 
 use super::*;
+use crate::dsl;
 
-fn import(broker: Broker, text: &str) -> Imported {
+pub(super) fn import(broker: Broker, text: &str) -> Imported {
     assert_eq!(Broker::recognise(text), Some(broker), "{text}");
-    read(&File { name: "export", broker, text, awards: None, columns: None })
+    read(&File::new("export", broker, text))
 }
 
-fn check(imported: &Imported, lines: &[&str], warnings: &[&str]) {
+pub(super) fn check(imported: &Imported, lines: &[&str], warnings: &[&str]) {
     let seen: Vec<String> = imported.rows.iter().map(|row| dsl::line(&row.transaction)).collect();
     assert_eq!(seen, lines, "{:#?}", imported.warnings);
     assert_eq!(imported.warnings.len(), warnings.len(), "{:#?}", imported.warnings);
@@ -30,11 +31,11 @@ fn trading_212_2026_export_has_fees_in_two_currencies() {
     check(
         &imported,
         &[
-            "2024-05-02 BUY ACME 10.0000000000 @ 20.00 USD FEES 1.80 GBP",
-            "2024-06-27 SELL ACME 2.5 @ 30.00 USD FEES 1.87 GBP",
-            "2024-06-27 SELL ACME 2.5 @ 30.00 USD FEES 0.05 USD",
-            "2024-08-06 BUY REN 4 @ 41.50 EUR FEES 0.40 GBP",
-            "2024-08-06 BUY REN 4 @ 41.50 EUR FEES 1.10 EUR",
+            "2024-05-02 BUY ACME 10.0000000000 @ 20.00 USD RATE 1.25 FEES 1.80 GBP",
+            "2024-06-27 SELL ACME 2.5 @ 30.00 USD RATE 1.28 FEES 1.87 GBP",
+            "2024-06-27 SELL ACME 2.5 @ 30.00 USD RATE 1.28 FEES 0.05 USD RATE 1.28",
+            "2024-08-06 BUY REN 4 @ 41.50 EUR RATE 1.17 FEES 0.40 GBP",
+            "2024-08-06 BUY REN 4 @ 41.50 EUR RATE 1.17 FEES 1.10 EUR RATE 1.17",
         ],
         &[],
     );
@@ -51,7 +52,8 @@ fn trading_212_2020_export_has_the_currency_in_the_heading() {
     check(
         &imported,
         &[
-            "2020-10-12 BUY KLM 40.0000000000 @ 12.25 USD FEES 2.50 GBP",
+            // 40 x 12.25 / 1.2951 + 2.50 = 380.85, the total in pounds but for a penny.
+            "2020-10-12 BUY KLM 40.0000000000 @ 12.25 USD RATE 1.29510 FEES 2.50 GBP",
             "2021-03-09 DIVIDEND KLM TOTAL 1.4 USD TAX 0.21 USD",
         ],
         &[],
@@ -132,8 +134,8 @@ fn revolut_tax_rows_and_fees_in_the_total() {
     check(
         &imported,
         &[
-            "2021-02-08 BUY ORBS 3.12345678 @ 160.08 USD",
-            "2021-10-05 BUY TIDL 25 @ 61.20 USD FEES 1.85 USD",
+            "2021-02-08 BUY ORBS 3.12345678 @ 160.08 USD RATE 1.3714",
+            "2021-10-05 BUY TIDL 25 @ 61.20 USD RATE 1.3622 FEES 1.85 USD RATE 1.3622",
             "2025-11-14 DIVIDEND TIDL TOTAL 8.40 USD TAX 1.26 USD",
         ],
         &["a split of ORBS that added 6.25000000 shares", "count as fees", "matches no dividend"],

@@ -12,6 +12,7 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
         let (kind, line) = (get("Type"), record.line);
         let date = iso_date(get("Timestamp"));
         let account = get("Account Currency");
+        builder.record(get("Order ID"), get("Timestamp"), "", get("ISIN"));
         match kind {
             "ORDER" | "FREESHARE_ORDER" => {
                 let trade = Trade {
@@ -22,6 +23,7 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
                     price: get("Price per Share in Account Currency"),
                     currency: account,
                     fees: vec![(get("Stamp Duty"), account), (get("FX Fee Amount"), account)],
+                    rate: "",
                 };
                 builder.trade(line, &trade);
                 if kind == "FREESHARE_ORDER" {

@@ -17,6 +17,7 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
     for record in &sheet.records {
         let get = |name: &str| sheet.get(record, name);
         let (reference, line) = (get("Reference"), record.line);
+        builder.record(reference, "", "", "");
         let is_order =
             reference.len() > 1 && reference.bytes().skip(1).all(|byte| byte.is_ascii_digit());
         let sells = match reference.bytes().next() {
@@ -40,7 +41,12 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
             }
         };
         let ticker = slug(name_in(get("Description")));
-        let fees = fees(get("Unit cost"), get("Quantity"), get("Value"), sells).unwrap_or_default();
+        let fees = fees(get("Unit cost"), get("Quantity"), get("Value"), sells);
+        let fees = fees.unwrap_or_else(|| {
+            let message = "the value does not agree with price and quantity: the costs of this trade are taken as zero, enter them by hand";
+            builder.warn(line, message);
+            String::new()
+        });
         let trade = Trade {
             date: day_first(get("Trade date")),
             ticker: &ticker,
@@ -49,6 +55,7 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
             price: get("Unit cost"),
             currency: "GBX",
             fees: vec![(&fees, "GBP")],
+            rate: "",
         };
         builder.trade(line, &trade);
     }
@@ -63,10 +70,18 @@ fn name_in(description: &str) -> &str {
     }
 }
 
-/// Difference between price times quantity and the value paid or received.
+/// Difference between price times quantity and the value paid or received, empty for none. `None`
+/// when a figure is not a number, or when the value is off by more than rounded prices explain.
 fn fees(pence: &str, quantity: &str, value: &str, sells: bool) -> Option<String> {
-    let gross = amount(pence)?.checked_mul(amount(quantity)?.abs())? / Decimal::ONE_HUNDRED;
+    let quantity = amount(quantity)?.abs();
+    let gross = amount(pence)?.checked_mul(quantity)? / Decimal::ONE_HUNDRED;
     let value = amount(value)?.abs();
     let fees = if sells { gross - value } else { value - gross };
-    (fees > Decimal::ZERO).then(|| fees.round_dp(2).to_string())
+    // Prices are printed to a hundredth of a penny at least.
+    let rounding = Decimal::new(1, 4).checked_mul(quantity)? + Decimal::new(1, 2);
+    match fees {
+        fees if fees > Decimal::ZERO => Some(fees.round_dp(2).to_string()),
+        fees if -fees <= rounding => Some(String::new()),
+        _ => None,
+    }
 }

@@ -19,6 +19,7 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
     let cancelled = cancelled(elements.iter().filter(|element| is_trade(element)), builder);
     for element in elements.iter().filter(|element| is_trade(element)) {
         if !cancelled.contains(&element.line) {
+            element.identify(builder);
             trade(element, builder);
         }
     }
@@ -89,6 +90,7 @@ fn cash(elements: &[Element], builder: &mut ImportBuilder) {
             |tax| (tax.get("amount"), tax.get("currency")),
         );
         let (amount, currency) = (dividend.get("amount"), dividend.get("currency"));
+        dividend.identify(builder);
         builder.dividend(
             dividend.line,
             date_of(&dividend.day()),
@@ -144,13 +146,13 @@ fn cancelled<'a>(
 fn trade(element: &Element, builder: &mut ImportBuilder) {
     let get = |name: &str| element.get(name);
     let category = get("assetCategory");
-    if !matches!(category.as_str(), "STK" | "ETF" | "FUND" | "") {
-        return builder.skip(&format!("{category} trade"));
-    }
     // Orders, summaries and closed lots repeat the executions.
     let level = get("levelOfDetail");
     if !matches!(level.as_str(), "EXECUTION" | "") {
         return builder.skip(&format!("{level} of trades"));
+    }
+    if !matches!(category.as_str(), "STK" | "ETF" | "FUND" | "") {
+        return builder.unsupported(element.line, instrument(&category), &get("symbol"));
     }
     let (quantity, price) = (get("quantity"), get("tradePrice"));
     let (commission, taxes) = (get("ibCommission"), get("taxes"));
@@ -167,8 +169,24 @@ fn trade(element: &Element, builder: &mut ImportBuilder) {
         price: &price,
         currency: &currency,
         fees: vec![(&commission, &commission_currency), (&taxes, &currency)],
+        rate: "",
     };
     builder.trade(element.line, &trade);
+}
+
+/// Name of an asset category.
+fn instrument(category: &str) -> &str {
+    match category {
+        "OPT" | "FOP" => "options",
+        "FUT" => "futures",
+        "CASH" => "currency",
+        "BOND" | "BILL" => "bonds",
+        "CFD" => "contracts for difference",
+        "WAR" => "warrants",
+        "CMDTY" => "commodities",
+        "CRYPTO" => "cryptoassets",
+        other => other,
+    }
 }
 
 /// `BRK B` is `BRK.B` at other brokers.
@@ -191,6 +209,16 @@ impl Element {
     fn get(&self, name: &str) -> String {
         let found = self.attributes.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.clone()).unwrap_or_default()
+    }
+
+    /// Tells the builder which trade or payment follows.
+    fn identify(&self, builder: &mut ImportBuilder) {
+        let first = |names: [&str; 3]| {
+            names.into_iter().map(|name| self.get(name)).find(|text| !text.is_empty())
+        };
+        let id = first(["tradeID", "transactionID", "ibExecID"]).unwrap_or_default();
+        let account = first(["accountId", "ClientAccountID", "account"]).unwrap_or_default();
+        builder.record(&id, &self.get("dateTime"), &account, &self.get("isin"));
     }
 
     /// Date of a cash transaction, without its time.

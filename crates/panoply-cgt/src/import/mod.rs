@@ -3,24 +3,33 @@
 
 mod builder;
 mod cgtcalculator;
+mod coinbase;
+pub mod decode;
+mod duplicates;
 mod freetrade;
 mod generic;
 mod hargreaves_lansdown;
+mod ibkr_statement;
 mod interactive_brokers;
+mod interactive_investor;
+mod raw;
 mod revolut;
 mod schwab;
 mod schwab_awards;
+mod sharesight;
 mod sheet;
+mod stock_plans;
 mod trading212;
 mod vanguard;
+mod xlsx;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use duplicates::read_all;
 pub use generic::{Columns, DateOrder};
 use serde::Deserialize;
 
-use crate::dsl;
 use crate::transaction::Row;
 use builder::ImportBuilder;
 
@@ -33,8 +42,19 @@ pub enum Broker {
     Schwab,
     /// Trading 212: CSV.
     Trading212,
-    /// Interactive Brokers: Flex query as XML or CSV.
+    /// Interactive Brokers: Flex query as XML or CSV, activity statement or transaction history as CSV.
     InteractiveBrokers,
+    /// interactive investor: CSV.
+    InteractiveInvestor,
+    /// Coinbase: CSV.
+    Coinbase,
+    /// Morgan Stanley at Work: CSV of releases and withdrawals.
+    MorganStanley,
+    /// Sharesight: CSV of trades and of taxable income.
+    Sharesight,
+    /// cgt-calc's own CSV.
+    #[serde(rename = "cgt_calc")]
+    CgtCalc,
     /// Freetrade: CSV.
     Freetrade,
     /// Vanguard UK: CSV.
@@ -52,10 +72,15 @@ pub enum Broker {
 
 impl Broker {
     /// All brokers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 14] = [
         Self::Schwab,
         Self::Trading212,
         Self::InteractiveBrokers,
+        Self::InteractiveInvestor,
+        Self::Coinbase,
+        Self::MorganStanley,
+        Self::Sharesight,
+        Self::CgtCalc,
         Self::Freetrade,
         Self::VanguardUk,
         Self::HargreavesLansdown,
@@ -70,6 +95,11 @@ impl Broker {
             Self::Schwab => "schwab",
             Self::Trading212 => "trading212",
             Self::InteractiveBrokers => "interactive_brokers",
+            Self::InteractiveInvestor => "interactive_investor",
+            Self::Coinbase => "coinbase",
+            Self::MorganStanley => "morgan_stanley",
+            Self::Sharesight => "sharesight",
+            Self::CgtCalc => "cgt_calc",
             Self::Freetrade => "freetrade",
             Self::VanguardUk => "vanguard_uk",
             Self::HargreavesLansdown => "hargreaves_lansdown",
@@ -89,11 +119,25 @@ impl Broker {
         let head: String = text.lines().take(20).collect::<Vec<_>>().join("\n");
         let has = |words: &[&str]| words.iter().all(|word| head.contains(word));
         let start = text.trim_start_matches('\u{FEFF}').trim_start();
-        let schwab = text.contains("BrokerageTransactions") || text.contains("TransactionDetails");
+        let schwab = text.contains("BrokerageTransactions")
+            || text.to_ascii_lowercase().contains("transactiondetails");
         if start.starts_with('{') && schwab || has(&["Fees & Comm", "Action", "Symbol"]) {
             Some(Self::Schwab)
-        } else if has(&["<FlexQueryResponse"]) || has(&["CurrencyPrimary", "Symbol"]) {
+        } else if has(&["<FlexQueryResponse"])
+            || has(&["CurrencyPrimary", "Symbol"])
+            || ibkr_statement::matches(&head)
+        {
             Some(Self::InteractiveBrokers)
+        } else if has(&["Symbol", "Sedol", "Debit", "Credit"]) {
+            Some(Self::InteractiveInvestor)
+        } else if has(&["Timestamp", "Transaction Type", "Quantity Transacted"]) {
+            Some(Self::Coinbase)
+        } else if stock_plans::matches(&head) {
+            Some(Self::MorganStanley)
+        } else if sharesight::matches(&head) {
+            Some(Self::Sharesight)
+        } else if raw::matches(&head) {
+            Some(Self::CgtCalc)
         } else if has(&["Action,", "Time", "No. of shares"]) {
             Some(Self::Trading212)
         } else if has(&["Timestamp", "Buy / Sell"]) {
@@ -127,6 +171,44 @@ pub struct File<'a> {
     pub awards: Option<&'a str>,
     /// Column names of a generic file.
     pub columns: Option<&'a Columns>,
+    /// Account, when the caller names it. Rows of different accounts are never duplicates.
+    pub account: Option<&'a str>,
+    /// Exchange rates of foreign trades.
+    pub rates: RateChoice,
+}
+
+impl<'a> File<'a> {
+    /// An export without awards, column map or account.
+    pub const fn new(name: &'a str, broker: Broker, text: &'a str) -> Self {
+        let rates = RateChoice::Broker;
+        Self { name, broker, text, awards: None, columns: None, account: None, rates }
+    }
+}
+
+/// Exchange rates of foreign trades in an export.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[cfg_attr(feature = "tools", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RateChoice {
+    /// The broker's rate where the export states one: what was paid or received in pounds is the
+    /// cost or the proceeds (TCGA 1992 s.38).
+    #[default]
+    Broker,
+    /// HMRC's monthly rate.
+    Hmrc,
+}
+
+/// Identity of an imported row, for the recognition of duplicates.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Origin {
+    /// Broker's own number of the order or trade.
+    pub id: Option<String>,
+    /// Date and time as exported, when there is a time.
+    pub time: Option<String>,
+    /// Account in the export.
+    pub account: Option<String>,
+    /// ISIN.
+    pub isin: Option<String>,
 }
 
 /// Result of importing one or more exports.
@@ -134,6 +216,8 @@ pub struct File<'a> {
 pub struct Imported {
     /// Transactions, by date.
     pub rows: Vec<Row>,
+    /// Identity of each transaction, in the same order.
+    pub origins: Vec<Origin>,
     /// Rows that were not understood or need review, with file and line.
     pub warnings: Vec<String>,
     /// Number of skipped rows that are not about shares, by type.
@@ -144,11 +228,19 @@ pub struct Imported {
 
 /// Imports one export.
 pub fn read(file: &File<'_>) -> Imported {
-    let mut builder = ImportBuilder::new(file.name);
+    let mut builder = ImportBuilder::new(file);
     match file.broker {
         Broker::Schwab => schwab::read(file.text, file.awards, &mut builder),
         Broker::Trading212 => trading212::read(file.text, &mut builder),
+        Broker::InteractiveBrokers if ibkr_statement::matches(file.text) => {
+            ibkr_statement::read(file.text, &mut builder);
+        }
         Broker::InteractiveBrokers => interactive_brokers::read(file.text, &mut builder),
+        Broker::InteractiveInvestor => interactive_investor::read(file.text, &mut builder),
+        Broker::Coinbase => coinbase::read(file.text, &mut builder),
+        Broker::MorganStanley => stock_plans::read(file.text, &mut builder),
+        Broker::Sharesight => sharesight::read(file.text, &mut builder),
+        Broker::CgtCalc => raw::read(file.text, &mut builder),
         Broker::Freetrade => freetrade::read(file.text, &mut builder),
         Broker::VanguardUk => vanguard::read(file.text, &mut builder),
         Broker::HargreavesLansdown => hargreaves_lansdown::read(file.text, &mut builder),
@@ -159,41 +251,12 @@ pub fn read(file: &File<'_>) -> Imported {
     builder.finish()
 }
 
-/// Imports several exports and drops rows that repeat an earlier file. Equal rows within one file
-/// are separate transactions: brokers fill an order in parts.
-pub fn read_all(files: &[File<'_>]) -> Imported {
-    let mut all = Imported::default();
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for file in files {
-        let imported = read(file);
-        all.warnings.extend(imported.warnings);
-        for (what, count) in imported.skipped {
-            *all.skipped.entry(what).or_default() += count;
-        }
-        let mut own: BTreeMap<String, usize> = BTreeMap::new();
-        for row in imported.rows {
-            let line = dsl::line(&row.transaction);
-            let seen = own.entry(line.clone()).or_default();
-            *seen += 1;
-            if *seen <= counts.get(&line).copied().unwrap_or(0) {
-                all.duplicates.push(format!("{}: {line}", row.location));
-            } else {
-                all.rows.push(row);
-            }
-        }
-        for (line, count) in own {
-            let most = counts.entry(line).or_default();
-            *most = (*most).max(count);
-        }
-    }
-    all.rows.sort_by_key(|row| row.transaction.date);
-    all
-}
-
 /// File name, shared by its rows.
 pub(crate) type FileName = Arc<str>;
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod more_fixtures;
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
     for record in &sheet.records {
         let get = |name: &str| sheet.get(record, name);
         let (kind, line) = (kind_of(record), record.line);
+        builder.record("", get("Date"), "", get("ISIN"));
         if kind.starts_with("BUY") || kind.starts_with("SELL") {
             trade(&sheet, record, kind.starts_with("SELL"), builder);
         } else if is_tax(&kind) {
@@ -68,6 +69,7 @@ fn trade(sheet: &Sheet, record: &Record, sells: bool, builder: &mut ImportBuilde
         price,
         currency: get("Currency"),
         fees: vec![(&fee, get("Currency"))],
+        rate: get("FX Rate"),
     };
     builder.trade(record.line, &trade);
     match between {

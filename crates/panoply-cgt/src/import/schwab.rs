@@ -15,7 +15,8 @@ const MAX_SETTLEMENT_DAYS: i64 = 7;
 
 pub(super) fn read(text: &str, awards: Option<&str>, builder: &mut ImportBuilder) {
     let Some(rows) = transactions(text) else {
-        if let Some(list) = list_of(text, "Transactions") {
+        if let Some(list) = list_of(text, "Transactions").or_else(|| list_of(text, "transactions"))
+        {
             return schwab_awards::read(&list, builder);
         }
         return builder.not_recognised(
@@ -131,20 +132,31 @@ impl Item {
 
     /// `01/20/2024 as of 01/15/2024` is dated 15 January.
     pub(super) fn date(&self) -> Option<Date> {
-        let text = self.get("Date");
+        // The first version of the equity awards file says `eventDate`.
+        let text =
+            if self.get("Date").is_empty() { self.get("EventDate") } else { self.get("Date") };
         month_first(text.rsplit_once(" as of ").map_or(text, |(_, date)| date))
     }
 }
 
 /// String member; empty when missing.
 pub(super) fn member<'a>(value: &'a Value, name: &str) -> &'a str {
-    let exact = value.get(name).or_else(|| value.get(name.to_lowercase()));
-    exact.and_then(Value::as_str).unwrap_or_default().trim()
+    let members = value.as_object();
+    let found = members.and_then(|members| {
+        members.get(name).or_else(|| {
+            members
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(name))
+                .map(|(_, value)| value)
+        })
+    });
+    found.and_then(Value::as_str).unwrap_or_default().trim()
 }
 
 /// Award or purchase details of a transaction.
 pub(super) fn details(value: &Value) -> impl Iterator<Item = &Value> {
-    let list = value.get("TransactionDetails").and_then(Value::as_array);
+    let list = value.get("TransactionDetails").or_else(|| value.get("transactionDetails"));
+    let list = list.and_then(Value::as_array);
     list.into_iter().flatten().map(|detail| detail.get("Details").unwrap_or(detail))
 }
 
@@ -161,6 +173,7 @@ fn trade(item: &Item, builder: &mut ImportBuilder) {
         price: item.get("Price"),
         currency: "USD",
         fees: vec![(item.get("Fees & Comm"), "USD")],
+        rate: "",
     };
     builder.trade(item.line, &trade);
 }
@@ -186,6 +199,7 @@ fn vest(item: &Item, awards: &[Award], builder: &mut ImportBuilder) {
         price: &award.value,
         currency: "USD",
         fees: Vec::new(),
+        rate: "",
     };
     builder.trade(item.line, &trade);
 }

@@ -41,6 +41,7 @@ fn deposit(item: &Item, builder: &mut ImportBuilder) {
             price: first(["VestFairMarketValue", "PurchaseFairMarketValue"]),
             currency: "USD",
             fees: Vec::new(),
+            rate: "",
         };
         if seen {
             // The quantity is that of the whole deposit; a second award would count it twice.
@@ -57,7 +58,8 @@ fn deposit(item: &Item, builder: &mut ImportBuilder) {
 
 /// A sale lists the lots it came from; they are one sale with one fee.
 fn sale(item: &Item, builder: &mut ImportBuilder) {
-    let mut fees = item.get("FeesAndCommissions");
+    let fees = item.get("FeesAndCommissions");
+    let mut fees = if fees.is_empty() { item.get("TotalCommissionsAndFees") } else { fees };
     for detail in details(&item.value) {
         let trade = Trade {
             date: item.date(),
@@ -67,6 +69,7 @@ fn sale(item: &Item, builder: &mut ImportBuilder) {
             price: member(detail, "SalePrice"),
             currency: "USD",
             fees: vec![(std::mem::take(&mut fees), "USD")],
+            rate: "",
         };
         builder.trade(item.line, &trade);
     }

@@ -17,7 +17,7 @@ pub(super) struct Record {
 impl Sheet {
     /// Finds the table whose headings contain all of `needed`; brokers put notes above it.
     pub(super) fn find(text: &str, needed: &[&str]) -> Option<Self> {
-        let mut records = records(text).into_iter();
+        let mut records = rows(text).into_iter();
         let (line, headings) =
             records.by_ref().find_map(|record| Some((record.line, record.headings(needed)?)))?;
         Some(Self { line, headings, records: records.collect() })
@@ -26,7 +26,7 @@ impl Sheet {
     /// Finds all tables of a file: a new one starts at each row with all of `needed` as fields.
     pub(super) fn all(text: &str, needed: &[&str]) -> Vec<Self> {
         let mut sheets: Vec<Self> = Vec::new();
-        for record in records(text) {
+        for record in rows(text) {
             match (record.headings(needed), sheets.last_mut()) {
                 (Some(headings), _) => {
                     sheets.push(Self { line: record.line, headings, records: Vec::new() });
@@ -72,6 +72,15 @@ impl Sheet {
         found.unwrap_or_default()
     }
 
+    /// The whole heading, in lower case, of a column named by it or by its start.
+    pub(super) fn heading(&self, name: &str) -> &str {
+        let name = name.to_lowercase();
+        let exact = self.headings.iter().find(|heading| **heading == name);
+        let found =
+            exact.or_else(|| self.headings.iter().find(|heading| heading.starts_with(&name)));
+        found.map_or("", String::as_str)
+    }
+
     /// Headings, for error messages.
     pub(super) fn headings(&self) -> String {
         self.headings.join(", ")
@@ -88,13 +97,19 @@ impl Record {
         needed.iter().all(has).then_some(headings)
     }
 
+    /// All fields.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter()
+    }
+
     /// Number of non-empty fields.
     pub(super) fn width(&self) -> usize {
         self.fields.iter().filter(|field| !field.trim().is_empty()).count()
     }
 }
 
-fn records(text: &str) -> Vec<Record> {
+/// All rows with at least one field.
+pub(super) fn rows(text: &str) -> Vec<Record> {
     let text = text.trim_start_matches('\u{FEFF}');
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());

@@ -1,6 +1,7 @@
 //! One fixture per broker, in the broker's columns, with invented figures.
 
 use super::*;
+use crate::dsl;
 
 fn lines(imported: &Imported) -> String {
     dsl::print(imported.rows.iter().map(|row| &row.transaction))
@@ -8,7 +9,7 @@ fn lines(imported: &Imported) -> String {
 
 fn read_as(broker: Broker, text: &str) -> Imported {
     assert_eq!(Broker::recognise(text), Some(broker), "{text}");
-    read(&File { name: "export", broker, text, awards: None, columns: None })
+    read(&File::new("export", broker, text))
 }
 
 #[test]
@@ -25,7 +26,7 @@ fn trading_212() {
     );
     assert_eq!(
         lines(&imported),
-        "2024-01-15 BUY AAPL 2.5 @ 150.00 USD FEES 0.45 GBP\n2024-02-01 BUY VOD 100 @ 0.685 GBP FEES 0.34 GBP\n2024-06-20 SELL AAPL 1 @ 180.00 USD FEES 0.21 GBP\n2024-07-01 DIVIDEND AAPL TOTAL 0.36 USD TAX 0.06 USD"
+        "2024-01-15 BUY AAPL 2.5 @ 150.00 USD RATE 1.2651 FEES 0.45 GBP\n2024-02-01 BUY VOD 100 @ 0.685 GBP FEES 0.34 GBP\n2024-06-20 SELL AAPL 1 @ 180.00 USD RATE 1.27 FEES 0.21 GBP\n2024-07-01 DIVIDEND AAPL TOTAL 0.36 USD TAX 0.06 USD"
     );
     assert_eq!(imported.warnings, ["export, line 7: `Mystery` is not understood and left out"]);
     assert_eq!(imported.skipped, BTreeMap::from([("Deposit".to_owned(), 1)]));
@@ -63,7 +64,7 @@ fn revolut() {
     );
     assert_eq!(
         lines(&imported),
-        "2024-01-15 BUY TSLA 2 @ 200.50 USD\n2024-02-15 SELL TSLA 1 @ 210 USD FEES 1 USD\n2024-03-15 DIVIDEND MSFT TOTAL 3.10 USD"
+        "2024-01-15 BUY TSLA 2 @ 200.50 USD RATE 1.27\n2024-02-15 SELL TSLA 1 @ 210 USD RATE 1.26 FEES 1 USD RATE 1.26\n2024-03-15 DIVIDEND MSFT TOTAL 3.10 USD"
     );
     assert_eq!(imported.warnings.len(), 2, "{:?}", imported.warnings);
 }
@@ -103,6 +104,20 @@ fn hargreaves_lansdown() {
 }
 
 #[test]
+fn hargreaves_lansdown_value_that_contradicts_the_price_is_flagged() {
+    for (value, flagged) in [("-711.95", 0), ("-699.95", 0), ("-600.00", 1), ("n/a", 1)] {
+        let imported = read_as(
+            Broker::HargreavesLansdown,
+            &format!(
+                "Trade date,Settle date,Reference,Description,Unit cost (p),Quantity,Value (£)\n\
+                 15/01/2024,17/01/2024,B123456789,Vodafone Group plc,70.00,1000,{value}\n"
+            ),
+        );
+        assert_eq!((imported.rows.len(), imported.warnings.len()), (1, flagged), "value: {value}");
+    }
+}
+
+#[test]
 fn interactive_brokers_as_xml() {
     let imported = read_as(
         Broker::InteractiveBrokers,
@@ -121,9 +136,11 @@ fn interactive_brokers_as_xml() {
     assert_eq!(imported.rows[0].location.line, 4);
     assert_eq!(
         imported.warnings,
-        ["export, line 10: a corporate action is left out: NVDA SPLIT 10 FOR 1"]
+        [
+            "export, line 10: a corporate action is left out: NVDA SPLIT 10 FOR 1",
+            "export, line 6: 1 trades of currency are left out (GBP.USD): they can be chargeable, and must be computed separately"
+        ]
     );
-    assert_eq!(imported.skipped, BTreeMap::from([("CASH trade".to_owned(), 1)]));
 }
 
 #[test]
@@ -149,8 +166,7 @@ fn schwab_with_awards() {
         {"Date": "06/19/2024", "Action": "Teleport", "Symbol": "GOOG", "Quantity": "", "Price": "", "Fees & Comm": "", "Amount": ""}
     ]}"#;
     let awards = r#"{"Transactions": [{"Date": "01/16/2024", "Action": "Lapse", "Symbol": "GOOG", "TransactionDetails": [{"Details": {"VestDate": "01/16/2024", "VestFairMarketValue": "$142.65"}}]}]}"#;
-    let file =
-        File { name: "s.json", broker: Broker::Schwab, text, awards: Some(awards), columns: None };
+    let file = File { awards: Some(awards), ..File::new("s.json", Broker::Schwab, text) };
     assert_eq!(Broker::recognise(text), Some(Broker::Schwab));
     let imported = read(&file);
     assert_eq!(
@@ -191,20 +207,14 @@ fn generic_csv_with_a_column_map() {
         ..Columns::default()
     };
     let text = "When,What,Which,Units,Each,Fees,Currency\n01/15/2024,Purchase,abc,10,1.50,0.10,USD\n02/15/2024,Sold,abc,5,2,,USD\n02/16/2024,Moved,abc,5,2,,USD\n";
-    let imported = read(&File {
-        name: "x.csv",
-        broker: Broker::Generic,
-        text,
-        awards: None,
-        columns: Some(&columns),
-    });
+    let imported =
+        read(&File { columns: Some(&columns), ..File::new("x.csv", Broker::Generic, text) });
     assert_eq!(
         lines(&imported),
         "2024-01-15 BUY ABC 10 @ 1.50 USD FEES 0.10 USD\n2024-02-15 SELL ABC 5 @ 2 USD"
     );
     assert_eq!(imported.warnings.len(), 1);
-    let lost =
-        read(&File { name: "x.csv", broker: Broker::Generic, text, awards: None, columns: None });
+    let lost = read(&File::new("x.csv", Broker::Generic, text));
     assert!(lost.rows.is_empty() && lost.warnings[0].contains("column map"), "{:?}", lost.warnings);
 }
 
@@ -212,18 +222,15 @@ fn generic_csv_with_a_column_map() {
 fn duplicates_are_dropped_across_files_but_not_within_one() {
     let first = "B 08/09/2010 BARC 10 4\nB 08/09/2010 BARC 10 4\n";
     let second = "B 08/09/2010 BARC 10 4\nB 08/09/2010 BARC 10 4\nB 08/09/2010 BARC 10 4\n";
-    let file = |name, text| File {
-        name,
-        broker: Broker::CgtCalculator,
-        text,
-        awards: None,
-        columns: None,
-    };
+    let file = |name, text| File::new(name, Broker::CgtCalculator, text);
     let all = read_all(&[file("a", first), file("b", second)]);
     assert_eq!(all.rows.len(), 3);
     assert_eq!(
         all.duplicates,
-        ["b, line 1: 2010-09-08 BUY BARC 10 @ 4 GBP", "b, line 2: 2010-09-08 BUY BARC 10 @ 4 GBP"]
+        [
+            "b, line 1: 2010-09-08 BUY BARC 10 @ 4 GBP (same date; the file has no times)",
+            "b, line 2: 2010-09-08 BUY BARC 10 @ 4 GBP (same date; the file has no times)"
+        ]
     );
 }
 
@@ -231,12 +238,124 @@ fn duplicates_are_dropped_across_files_but_not_within_one() {
 fn unrecognised_file_is_a_warning_for_every_importer() {
     for broker in Broker::ALL {
         for text in ["", "hello", "a,b\n1,2\n", "{}", "\u{FEFF}\"unclosed"] {
-            let imported =
-                read(&File { name: "x", broker, text, awards: Some("x"), columns: None });
+            let imported = read(&File { awards: Some("x"), ..File::new("x", broker, text) });
             assert!(imported.rows.is_empty(), "{broker:?}");
             let silent = imported.warnings.is_empty() && !text.is_empty();
             assert!(!silent, "{broker:?} said nothing about {text:?}");
         }
         assert_eq!(Broker::parse(broker.as_str()), Some(broker));
     }
+}
+
+const T212: &str = "Action,Time,ISIN,Ticker,Name,No. of shares,Price / share,Currency (Price / share),Exchange rate,Result,Currency (Result),Total,Currency (Total),ID\n";
+
+fn t212(time: &str, id: &str) -> String {
+    format!("{T212}Market buy,{time},US0378331005,AAPL,Apple,1,185,USD,1.27,,GBP,145.67,GBP,{id}\n")
+}
+
+#[test]
+fn equal_trades_with_different_numbers_are_two_trades() {
+    let (morning, afternoon) =
+        (t212("2024-01-05 10:00:00", "E1"), t212("2024-01-05 15:00:00", "E9"));
+    let file = |name, text| File::new(name, Broker::Trading212, text);
+    let both = read_all(&[file("morning.csv", &morning), file("afternoon.csv", &afternoon)]);
+    assert_eq!((both.rows.len(), both.duplicates.len()), (2, 0));
+    let again = read_all(&[file("a.csv", &morning), file("b.csv", &morning)]);
+    assert_eq!(again.rows.len(), 1);
+    assert_eq!(
+        again.duplicates,
+        ["b.csv, line 2: 2024-01-05 BUY AAPL 1 @ 185 USD RATE 1.27 (same number)"]
+    );
+    // Without numbers the time decides.
+    let (early, late) = (t212("2024-01-05 10:00:00", ""), t212("2024-01-05 15:00:00", ""));
+    assert_eq!(read_all(&[file("a", &early), file("b", &late)]).rows.len(), 2);
+    assert_eq!(read_all(&[file("a", &early), file("b", &early)]).rows.len(), 1);
+    // Two accounts are never the same, and neither are two brokers.
+    let account = |account, text| File { account: Some(account), ..file("x", text) };
+    assert_eq!(read_all(&[account("ISA", &morning), account("GIA", &morning)]).rows.len(), 2);
+    let revolut = "Date,Ticker,Type,Quantity,Price per share,Total Amount,Currency,FX Rate\n2024-01-05T10:00:00.000Z,AAPL,BUY - MARKET,1,USD 185,USD 185,USD,1.27\n";
+    let brokers = read_all(&[file("a", &early), File::new("b", Broker::Revolut, revolut)]);
+    assert_eq!((brokers.rows.len(), brokers.duplicates.len()), (2, 0));
+    // The same number with other figures is kept and said.
+    let changed = morning.replace(",1,185,", ",2,185,");
+    let conflict = read_all(&[file("a", &morning), file("b", &changed)]);
+    assert_eq!(conflict.rows.len(), 2);
+    assert!(conflict.warnings[0].contains("the number `E1`"), "{:?}", conflict.warnings);
+}
+
+#[test]
+fn broker_rate_is_used_unless_hmrc_is_wanted_or_it_is_implausible() {
+    let text = t212("2024-01-05 10:00:00", "E1");
+    let line = |text: &str, rates: RateChoice| {
+        let imported = read(&File { rates, ..File::new("x", Broker::Trading212, text) });
+        (lines(&imported), imported.warnings.len())
+    };
+    let rate = |text: &str| format!("2024-01-05 BUY AAPL 1 @ 185 USD{text}");
+    assert_eq!(line(&text, RateChoice::Broker), (rate(" RATE 1.27"), 0));
+    assert_eq!(line(&text, RateChoice::Hmrc), (rate(""), 0));
+    assert_eq!(line(&text.replace(",1.27,", ",0.8,"), RateChoice::Broker), (rate(" RATE 1.25"), 0));
+    assert_eq!(line(&text.replace(",1.27,", ",5,"), RateChoice::Broker), (rate(""), 1));
+    assert_eq!(line(&text.replace("GBP,E1", "EUR,E1"), RateChoice::Broker), (rate(""), 0));
+}
+
+#[test]
+fn one_isin_is_one_holding_whatever_brokers_call_it() {
+    let first = t212("2024-01-05 10:00:00", "E1");
+    let second = "Title,Type,Timestamp,Account Currency,Total Amount,Buy / Sell,Ticker,ISIN,Price per Share in Account Currency,Stamp Duty,Quantity,Order Type,Instrument Currency,FX Fee Amount,Dividend Withheld Tax Amount\nApple,ORDER,2024-03-15T10:00:00.000Z,GBP,150,SELL,APC,US0378331005,150,0,1,BASIC,USD,,\n";
+    let all = read_all(&[
+        File::new("a", Broker::Trading212, &first),
+        File::new("b", Broker::Freetrade, second),
+    ]);
+    assert_eq!(all.rows[1].transaction.ticker.as_str(), "AAPL");
+    assert!(all.warnings[0].contains("APC and AAPL are the same security"), "{:?}", all.warnings);
+}
+
+#[test]
+fn unsupported_instruments_are_warnings() {
+    let imported = read_as(
+        Broker::InteractiveBrokers,
+        "ClientAccountID,CurrencyPrimary,AssetClass,Symbol,TradeDate,Quantity,TradePrice,Taxes,IBCommission,IBCommissionCurrency,Buy/Sell\n\
+         U1,USD,OPT,AAPL 240119C00150000,20240115,1,5,0,-1,USD,BUY\nU1,USD,OPT,MSFT 240119C00150000,20240115,1,5,0,-1,USD,BUY\nU1,USD,BOND,T 4 2030,20240115,1,5,0,-1,USD,BUY\n",
+    );
+    assert!(imported.rows.is_empty() && imported.skipped.is_empty());
+    assert_eq!(imported.warnings.len(), 2);
+    assert!(imported.warnings[1].contains("2 trades of options"), "{:?}", imported.warnings);
+}
+
+#[test]
+fn vanguard_workbook_is_read_as_downloaded() {
+    let strings = [
+        "Date",
+        "InvestmentName",
+        "TransactionDetails",
+        "Quantity",
+        "Price",
+        "Cost",
+        "S&amp;P 500 (VUSA)",
+        "Bought 10 S&amp;P 500 (VUSA)",
+    ];
+    let cells = |row: u32, cells: &[(&str, String)]| {
+        let cells: String = cells
+            .iter()
+            .zip('A'..)
+            .map(|((kind, value), column)| {
+                format!("<c r=\"{column}{row}\" {kind}><v>{value}</v></c>")
+            })
+            .collect();
+        format!("<row r=\"{row}\">{cells}</row>")
+    };
+    let shared = |index: usize| ("t=\"s\"", index.to_string());
+    let head: Vec<_> = (0..6).map(shared).collect();
+    let body = [
+        ("s=\"1\"", "45306".to_owned()),
+        shared(6),
+        shared(7),
+        ("", "10".to_owned()),
+        ("", "75.120000000000005".to_owned()),
+        ("", "751.2".to_owned()),
+    ];
+    let bytes = xlsx::tests::workbook(&strings, &(cells(1, &head) + &cells(2, &body)));
+    let text = decode::decode(&bytes).unwrap();
+    let imported = read_as(Broker::VanguardUk, &text);
+    assert_eq!(lines(&imported), "2024-01-15 BUY VUSA 10 @ 75.12 GBP");
 }

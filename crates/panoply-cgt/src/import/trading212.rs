@@ -26,6 +26,7 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
         let (action, line) = (get("Action"), record.line);
         let lower = action.to_lowercase();
         let date = iso_date(get("Time"));
+        builder.record(get("ID"), get("Time"), "", get("ISIN"));
         if lower.ends_with("buy") || lower.ends_with("sell") {
             let fees = FEES
                 .iter()
@@ -42,6 +43,7 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
                 price: get("Price / share"),
                 currency: get("Currency (Price / share)"),
                 fees,
+                rate: if in_pounds(&sheet, record) { get("Exchange rate") } else { "" },
             };
             builder.trade(line, &trade);
         } else if lower.starts_with("dividend") {
@@ -140,6 +142,12 @@ fn dividend(
         (&total, get("Currency (Price / share)")),
         tax,
     );
+}
+
+/// Whether the account is in pounds, so that the exchange rate is units per pound.
+fn in_pounds(sheet: &Sheet, record: &super::sheet::Record) -> bool {
+    let (_, unit) = sheet.with_unit(record, "Total");
+    sheet.exact(record, "Currency (Total)") == "GBP" || unit.eq_ignore_ascii_case("GBP")
 }
 
 fn fee_currency<'a>(sheet: &Sheet, record: &'a super::sheet::Record, fee: &str) -> &'a str {

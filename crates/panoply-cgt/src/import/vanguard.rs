@@ -54,6 +54,7 @@ fn investment(sheet: &Sheet, record: &Record, builder: &mut ImportBuilder) {
             price: get("Price"),
             currency: "GBP",
             fees: Vec::new(),
+            rate: "",
         };
         builder.trade(line, &trade);
     } else if is_frame(sheet, record) {
@@ -149,6 +150,7 @@ fn cash_trade(sheet: &Sheet, record: &Record, builder: &mut ImportBuilder) {
         price: &price,
         currency: "GBP",
         fees: Vec::new(),
+        rate: "",
     };
     builder.trade(record.line, &trade);
 }

@@ -1,11 +1,13 @@
 //! Transactions as JSON: an array of objects such as
 //! `{"date": "2024-01-15", "action": "BUY", "ticker": "VOD", "quantity": "100", "price": "1.20"}`.
 //!
+//! Two members that say different things, such as `quantity` and its alias `amount`, are an error.
 //! Action names, tickers and member names are case-insensitive. An amount is a string or number in
 //! pounds, or `{"amount": …, "currency": …}`; an object without currency is ambiguous and rejected.
 
 mod object;
 pub(crate) mod positions;
+mod unique;
 
 use std::sync::Arc;
 
@@ -30,7 +32,8 @@ pub const EXAMPLE: &str = r#"{"date": "2024-01-15", "action": "BUY", "ticker": "
 
 /// Parses JSON text: an array of transactions, or `{"transactions": [...]}`.
 pub fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
-    let value: Value = serde_json::from_str(text).map_err(|error| vec![broken(text, &error)])?;
+    let value: Value =
+        unique::parse(text).map_err(|error| vec![broken(text, &error).truncated()])?;
     let positions = ElementPositions::of(text);
     match &value {
         Value::Array(items) => read(items, &positions),
@@ -68,14 +71,23 @@ fn read(items: &[Value], positions: &ElementPositions<'_>) -> Result<Parsed, Vec
 
 fn broken(text: &str, error: &serde_json::Error) -> Problem {
     let line = error.line().max(1);
+    let reason = error.to_string();
+    let (message, expected, hint) = match reason.strip_prefix(unique::REPEATED) {
+        Some(_) => (reason, "each member once", "remove one of them"),
+        None => (
+            format!("this is not JSON: {reason}"),
+            "a JSON array of transactions",
+            "close every bracket and quote, and put a comma between elements; text that starts with `[` or `{` is read as JSON",
+        ),
+    };
     Problem {
         line: u32::try_from(line).unwrap_or(u32::MAX),
         column: u32::try_from(error.column().max(1)).unwrap_or(u32::MAX),
         source: text.lines().nth(line - 1).unwrap_or_default().to_owned(),
         value: String::new(),
-        message: format!("this is not JSON: {error}"),
-        expected: "a JSON array of transactions".to_owned(),
-        hint: "close every bracket and quote, and put a comma between elements; text that starts with `[` or `{` is read as JSON".to_owned(),
+        message,
+        expected: expected.to_owned(),
+        hint: hint.to_owned(),
         example: EXAMPLE,
     }
 }

@@ -9,7 +9,9 @@ use crate::currency::Currency;
 use crate::dsl::grammar::{FORMS, form_of};
 use crate::number::{self, NumberError};
 use crate::problem::{Problem, suggest_similar};
-use crate::transaction::{Amount, InvalidTicker, Kind, Quantity, Ticker, Transaction};
+use crate::transaction::{
+    Amount, Demerger, InvalidTicker, Kind, Quantity, Takeover, Ticker, Transaction,
+};
 
 /// Accepted member names; the first is canonical.
 const DATE: &[&str] = &["date"];
@@ -23,6 +25,10 @@ const COST: &[&str] = &["cost", "total", "total_value"];
 const TAX: &[&str] = &["tax", "tax_paid"];
 const RATIO: &[&str] = &["ratio"];
 const CURRENCY: &[&str] = &["currency"];
+const INTO: &[&str] = &["into", "new_ticker"];
+const VALUE: &[&str] = &["value"];
+const REMAINING: &[&str] = &["remaining", "remaining_value"];
+const CASH: &[&str] = &["cash"];
 /// Members that are ignored without notice.
 const IGNORED: &[&str] = &["line", "file", "note", "comment", "id"];
 
@@ -57,64 +63,79 @@ impl<'a> Object<'a> {
             return None;
         };
         self.report_unknown_members(members);
+        self.report_conflicts(members);
         let date = self.date();
-        let ticker = self.ticker();
+        let ticker = self.ticker(TICKER);
         let kind = self.kind();
-        Some(Transaction { date: date?, ticker: ticker?, kind: kind? })
+        let (date, ticker, kind) = (date?, ticker?, kind?);
+        if kind.into_ticker() == Some(&ticker) {
+            let message = format!("`{ticker}` cannot become itself");
+            let hint = "write the ticker of the other holding";
+            self.report(Some("into"), self.value, message, "another ticker", hint);
+        }
+        self.problems.is_empty().then_some(Transaction { date, ticker, kind })
     }
 
     fn kind(&mut self) -> Option<Kind> {
         let word = self.action()?;
-        Some(match word {
-            "BUY" | "SELL" => {
+        match word {
+            "BUY" | "SELL" | "RIGHTS" => {
                 let quantity = self.positive(QUANTITY, word);
-                let price = self.amount(PRICE, Some(word));
-                let fees = self.amount(FEES, None);
+                let price = self.positive_amount(PRICE, word);
+                let fees = self.optional_amount(FEES);
                 let (quantity, price, fees) = (quantity?, price?, fees?);
-                match word {
+                Some(match word {
                     "BUY" => Kind::Buy { quantity, price, fees },
-                    _ => Kind::Sell { quantity, price, fees },
-                }
+                    "SELL" => Kind::Sell { quantity, price, fees },
+                    _ => Kind::Rights { quantity, price, fees },
+                })
             }
             "DIVIDEND" => {
-                let total = self.amount(TOTAL, Some(word));
-                let tax = self.amount(TAX, None);
+                let total = self.positive_amount(TOTAL, word);
+                let tax = self.optional_amount(TAX);
                 self.reject_legacy_dividend()?;
-                Kind::Dividend { total: total?, tax: tax? }
+                Some(Kind::Dividend { total: total?, tax: tax? })
             }
-            "ACCUMULATION" => {
-                let quantity = self.number(QUANTITY, word);
-                let total = self.amount(TOTAL, Some(word));
-                let tax = self.amount(TAX, None);
-                let (quantity, total) = (quantity?, total?);
-                if quantity.is_zero() && !total.value().is_zero() {
-                    self.positive(QUANTITY, word)?;
-                }
-                Kind::Accumulation { quantity, total, tax: tax? }
-            }
-            "CAPRETURN" => {
-                let quantity = self.positive(QUANTITY, word);
-                let total = self.amount(TOTAL, Some(word));
-                let fees = self.amount(FEES, None);
-                Kind::CapReturn { quantity: quantity?, total: total?, fees: fees? }
-            }
-            "SPLIT" => Kind::Split { ratio: self.positive(RATIO, word)? },
-            "UNSPLIT" => Kind::Unsplit { ratio: self.positive(RATIO, word)? },
-            "RESTRUCT" => {
-                let (old, new) = self.old_and_new()?;
-                Kind::Restruct { old, new }
-            }
-            "SPOUSE_OUT" => Kind::SpouseOut { quantity: self.positive(QUANTITY, word)? },
-            "SPOUSE_IN" => {
-                let quantity = self.positive(QUANTITY, word);
-                let total = self.amount(TOTAL, Some(word));
-                Kind::SpouseIn { quantity: quantity?, total: total? }
-            }
-            _ => {
-                let quantity = self.positive(QUANTITY, word);
-                let cost = self.amount(COST, Some(word));
-                Kind::Opening { quantity: quantity?, cost: cost? }
-            }
+            "SPLIT" => Some(Kind::Split { ratio: self.positive(RATIO, word)? }),
+            "UNSPLIT" => Some(Kind::Unsplit { ratio: self.positive(RATIO, word)? }),
+            "RESTRUCT" => self.old_and_new().map(|(old, new)| Kind::Restruct { old, new }),
+            "BONUS" => self.old_and_new().map(|(held, new)| Kind::Bonus { held, new }),
+            "SPOUSE_OUT" => Some(Kind::SpouseOut { quantity: self.positive(QUANTITY, word)? }),
+            "RENAME" => Some(Kind::Rename { into: self.ticker(INTO)? }),
+            "NEGLIGIBLE" => Some(Kind::Negligible { value: self.positive_amount(VALUE, word)? }),
+            "DEMERGER" | "TAKEOVER" => self.exchange(word),
+            _ => self.quantity_and_total(word),
+        }
+    }
+
+    fn exchange(&mut self, word: &'static str) -> Option<Kind> {
+        let into = self.ticker(INTO);
+        let quantity = self.positive(QUANTITY, word);
+        if word == "DEMERGER" {
+            let value = self.positive_amount(VALUE, word);
+            let remaining = self.positive_amount(REMAINING, word);
+            let (into, quantity, value, remaining) = (into?, quantity?, value?, remaining?);
+            return Some(Kind::Demerger(Box::new(Demerger { into, quantity, value, remaining })));
+        }
+        let cash = self.optional_amount(CASH);
+        let value = self.given_amount(VALUE, word);
+        let (into, quantity, cash, value) = (into?, quantity?, cash?, value?);
+        Some(Kind::Takeover(Box::new(Takeover { into, quantity, cash, value })))
+    }
+
+    fn quantity_and_total(&mut self, word: &'static str) -> Option<Kind> {
+        let quantity = self.positive(QUANTITY, word);
+        let total = self.positive_amount(if word == "OPENING" { COST } else { TOTAL }, word);
+        let (fees, tax) = (self.optional_amount(FEES), self.optional_amount(TAX));
+        let value = self.given_amount(VALUE, word);
+        let (quantity, total, fees, tax, value) = (quantity?, total?, fees?, tax?, value?);
+        Some(match word {
+            "ACCUMULATION" => Kind::Accumulation { quantity: quantity.get(), total, tax },
+            "CAPRETURN" => Kind::CapReturn { quantity, total, fees, value: value.map(Box::new) },
+            "EQUALISATION" => Kind::Equalisation { quantity, total },
+            "SCRIP" => Kind::Scrip { quantity, total },
+            "SPOUSE_IN" => Kind::SpouseIn { quantity, total },
+            _ => Kind::Opening { quantity, cost: total },
         })
     }
 
@@ -157,8 +178,8 @@ impl<'a> Object<'a> {
         date
     }
 
-    fn ticker(&mut self) -> Option<Ticker> {
-        let (name, value) = self.required(TICKER, InvalidTicker::EXPECTED)?;
+    fn ticker(&mut self, names: &'static [&'static str]) -> Option<Ticker> {
+        let (name, value) = self.required(names, InvalidTicker::EXPECTED)?;
         let ticker = Ticker::parse(value.as_str().unwrap_or_default().trim());
         if ticker.is_err() {
             self.report(
@@ -210,26 +231,53 @@ impl<'a> Object<'a> {
         None
     }
 
-    /// Parses an amount; `needed_by` names the action that requires it.
-    fn amount(
+    /// Parses fees or tax; zero pounds when absent.
+    fn optional_amount(&mut self, names: &'static [&'static str]) -> Option<Amount> {
+        match self.find(names) {
+            Some((name, value)) => self.amount(name, value),
+            None => Some(Amount::NONE),
+        }
+    }
+
+    /// Parses an amount that may be absent, but not zero. The outer `None` is an error.
+    fn given_amount(
         &mut self,
         names: &'static [&'static str],
-        needed_by: Option<&str>,
-    ) -> Option<Amount> {
+        word: &str,
+    ) -> Option<Option<Amount>> {
+        match self.find(names) {
+            Some(_) => self.positive_amount(names, word).map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// Parses an amount above zero, or the word `NIL` for an intended zero.
+    fn positive_amount(&mut self, names: &'static [&'static str], word: &str) -> Option<Amount> {
         let main = names.first().copied().unwrap_or_default();
-        let found = match needed_by {
-            Some(word) => {
-                let expected = format!("`{main}`, an amount: {word} needs it");
-                Some(self.required(names, &expected)?)
-            }
-            None => self.find(names),
-        };
-        let Some((name, value)) = found else { return Some(Amount::NONE) };
+        let expected = format!("`{main}`, an amount: {word} needs it");
+        let (name, value) = self.required(names, &expected)?;
+        if value.as_str().is_some_and(|text| text.trim().eq_ignore_ascii_case("NIL")) {
+            return Some(Amount::NONE);
+        }
+        let amount = self.amount(name, value)?;
+        if !amount.value().is_zero() {
+            return Some(amount);
+        }
+        let message = format!("`{name}` is zero, but it must be positive");
+        let hint = "write the amount, or \"NIL\" if nothing was paid";
+        self.report(Some(name), value, message, "an amount above zero, or \"NIL\"", hint);
+        None
+    }
+
+    fn amount(&mut self, name: &'static str, value: &Value) -> Option<Amount> {
         match value {
             Value::Object(members) => self.amount_object(name, value, members),
             _ => {
                 let number = self.read_number(name, value)?;
-                Amount::new(number, self.own_currency()?)
+                match self.find(CURRENCY) {
+                    Some((member, code)) => self.in_unit(member, number, code),
+                    None => Amount::new(number, Currency::GBP),
+                }
             }
         }
     }
@@ -280,8 +328,8 @@ impl<'a> Object<'a> {
             );
             return None;
         };
-        let currency = self.read_currency(name, currency)?;
-        let amount = Amount::new(self.read_number(name, amount)?, currency)?;
+        let number = self.read_number(name, amount)?;
+        let amount = self.in_unit(name, number, currency)?;
         let Some(rate) = member("rate").filter(|rate| !rate.is_null()) else { return Some(amount) };
         let number = self.read_number(name, rate)?;
         let Some(rate) = Quantity::new(number) else {
@@ -298,26 +346,14 @@ impl<'a> Object<'a> {
         Some(amount.at_rate(Some(rate)))
     }
 
-    /// Currency of plain amounts; pounds by default.
-    fn own_currency(&mut self) -> Option<Currency> {
-        match self.find(CURRENCY) {
-            Some((name, value)) => self.read_currency(name, value),
-            None => Some(Currency::GBP),
-        }
-    }
-
-    fn read_currency(&mut self, name: &'static str, value: &Value) -> Option<Currency> {
-        match Currency::parse(value.as_str().unwrap_or_default().trim()) {
-            Ok(currency) => Some(currency),
+    /// The amount in a currency; pence become pounds.
+    fn in_unit(&mut self, name: &'static str, number: Decimal, code: &Value) -> Option<Amount> {
+        match Amount::in_unit(number, code.as_str().unwrap_or_default().trim()) {
+            Ok(amount) => Some(amount),
             Err(unknown) => {
-                let message = format!("{value} in `{name}` is not an ISO 4217 currency code");
-                self.report(
-                    Some(name),
-                    value,
-                    message,
-                    "a currency code such as \"USD\"",
-                    unknown.hint(),
-                );
+                let message = format!("{code} in `{name}` is not an ISO 4217 currency code");
+                let expected = "a currency code such as \"USD\"";
+                self.report(Some(name), code, message, expected, unknown.hint());
                 None
             }
         }
@@ -387,9 +423,26 @@ impl<'a> Object<'a> {
         })
     }
 
+    /// Reports members that name the same thing and differ, such as `quantity` and `amount`.
+    fn report_conflicts(&mut self, members: &Map<String, Value>) {
+        for names in [DATE, ACTION, TICKER, QUANTITY, PRICE, FEES, TOTAL, TAX, RATIO, CURRENCY] {
+            let named = |(name, value): &(&String, &Value)| {
+                !value.is_null() && names.iter().any(|known| known.eq_ignore_ascii_case(name))
+            };
+            let mut given = members.iter().filter(named);
+            let Some((first, value)) = given.next() else { continue };
+            let Some((second, other)) = given.find(|(_, other)| *other != value) else { continue };
+            let message = format!("`{first}` is {value}, but `{second}` is {other}");
+            let hint = format!("leave out `{second}` or `{first}`: they are the same member");
+            self.report(names.first().copied(), other, message, "one of the two", &hint);
+        }
+    }
+
     fn report_unknown_members(&mut self, members: &Map<String, Value>) {
-        let known =
-            [DATE, ACTION, TICKER, QUANTITY, PRICE, FEES, COST, TAX, RATIO, CURRENCY, IGNORED];
+        let known = [
+            DATE, ACTION, TICKER, QUANTITY, PRICE, FEES, COST, TAX, RATIO, CURRENCY, INTO, VALUE,
+            REMAINING, CASH, IGNORED,
+        ];
         let known: Vec<&str> = known.into_iter().flatten().copied().collect();
         let unread = members
             .keys()

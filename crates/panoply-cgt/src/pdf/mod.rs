@@ -2,25 +2,34 @@
 
 mod writer;
 
-use crate::document::{COLUMNS, Heading, TITLE, dividends, notes, summary};
+use std::io::{self, Write};
+
+use crate::document::{
+    COLUMNS, Heading, TITLE, disposal_title, dividends, holdings_title, notes, result, summary,
+};
 use crate::engine::report::{Report, RoundedDisposal, Rounding, YearReport};
 use crate::money::Money;
 use writer::{PdfWriter, Style};
 
-/// Renders the report.
-pub fn pdf(report: &Report<'_>, rounding: Rounding, heading: &Heading<'_>) -> Vec<u8> {
-    let mut writer = PdfWriter::new();
+/// Writes the report, page by page.
+pub fn write(
+    report: &Report<'_>,
+    rounding: Rounding,
+    heading: &Heading<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut writer = PdfWriter::new(TITLE, out);
     write_summary(&mut writer, report, rounding, heading);
     for year in &report.years {
         write_disposals(&mut writer, year, rounding);
     }
     write_holdings(&mut writer, report, rounding);
     write_notes(&mut writer, report);
-    writer.finish(TITLE)
+    writer.finish()
 }
 
 fn write_summary(
-    writer: &mut PdfWriter,
+    writer: &mut PdfWriter<'_>,
     report: &Report<'_>,
     rounding: Rounding,
     heading: &Heading<'_>,
@@ -45,7 +54,7 @@ fn write_summary(
     }
 }
 
-fn write_disposals(writer: &mut PdfWriter, year: &YearReport<'_>, rounding: Rounding) {
+fn write_disposals(writer: &mut PdfWriter<'_>, year: &YearReport<'_>, rounding: Rounding) {
     if year.disposals.is_empty() {
         return;
     }
@@ -58,7 +67,7 @@ fn write_disposals(writer: &mut PdfWriter, year: &YearReport<'_>, rounding: Roun
 }
 
 fn write_disposal(
-    writer: &mut PdfWriter,
+    writer: &mut PdfWriter<'_>,
     number: usize,
     rounded: &RoundedDisposal<'_>,
     rounding: Rounding,
@@ -74,10 +83,8 @@ fn write_disposal(
     writer.write(
         Style::RowHead,
         &format!(
-            "{number}. {}  {} {}  for £{}{fees}:  {}",
-            disposal.date,
-            disposal.quantity,
-            disposal.ticker,
+            "{number}. {} for £{}{fees}:  {}",
+            disposal_title(disposal),
             text(rounded.gross),
             result(rounded.gain, rounding)
         ),
@@ -116,11 +123,11 @@ fn write_disposal(
     }
 }
 
-fn write_holdings(writer: &mut PdfWriter, report: &Report<'_>, rounding: Rounding) {
+fn write_holdings(writer: &mut PdfWriter<'_>, report: &Report<'_>, rounding: Rounding) {
     let held: Vec<_> = report.holdings.iter().filter(|held| !held.quantity.is_zero()).collect();
     writer.gap(12);
     writer.reserve(60);
-    writer.write(Style::Heading, "Section 104 holdings at the end");
+    writer.write(Style::Heading, &holdings_title(report));
     if held.is_empty() {
         writer.write(Style::Text, "None.");
     }
@@ -153,20 +160,12 @@ fn write_holdings(writer: &mut PdfWriter, report: &Report<'_>, rounding: Roundin
     }
 }
 
-fn write_notes(writer: &mut PdfWriter, report: &Report<'_>) {
+fn write_notes(writer: &mut PdfWriter<'_>, report: &Report<'_>) {
     writer.gap(12);
     writer.reserve(90);
     writer.write(Style::Heading, "Notes");
     for note in notes(report) {
         writer.write(Style::Text, &note);
-    }
-}
-
-/// `gain £5.00` or `loss £5.00`.
-fn result(gain: Money, rounding: Rounding) -> String {
-    match gain.is_negative() {
-        true => format!("loss £{}", rounding.text(-gain)),
-        false => format!("gain £{}", rounding.text(gain)),
     }
 }
 
@@ -202,7 +201,12 @@ mod tests {
             transactions: rows.len(),
             parameters_as_of: "2026-11-15".to_owned(),
         };
-        let bytes = pdf(&report, Rounding::PerLeg, &heading);
+        let pdf = || {
+            let mut bytes = Vec::new();
+            write(&report, Rounding::PerLeg, &heading, &mut bytes).unwrap();
+            bytes
+        };
+        let bytes = pdf();
         let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
         for word in [
             "994.16",
@@ -218,6 +222,6 @@ mod tests {
         ] {
             assert!(text.contains(word), "{word} is not in it");
         }
-        assert_eq!(bytes, pdf(&report, Rounding::PerLeg, &heading), "the same bytes every time");
+        assert_eq!(bytes, pdf(), "the same bytes every time");
     }
 }

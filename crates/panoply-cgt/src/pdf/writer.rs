@@ -5,6 +5,7 @@
 //! for these 240 lines.
 
 use std::fmt::Write as _;
+use std::io::{self, Write};
 
 const WIDTH: u32 = 595;
 const HEIGHT: u32 = 842;
@@ -61,15 +62,38 @@ impl Style {
     }
 }
 
-/// PDF document under construction.
-pub(super) struct PdfWriter {
-    pages: Vec<String>,
+/// PDF document under construction. A page is written out when the next one starts, so the size of
+/// a document is not limited by memory.
+pub(super) struct PdfWriter<'a> {
+    title: &'static str,
+    out: &'a mut dyn Write,
+    /// First error of the output; nothing is written after it.
+    outcome: io::Result<()>,
+    /// Byte offset of each object, by number; number 0 is the head of the free list.
+    offsets: Vec<u64>,
+    written: u64,
+    page: String,
+    pages: usize,
     y: u32,
 }
 
-impl PdfWriter {
-    pub(super) fn new() -> Self {
-        Self { pages: vec![String::new()], y: HEIGHT - MARGIN }
+/// Objects 1 to 7 are catalog, page tree, fonts and document information; then two for each page.
+const FIRST_PAGE: usize = 8;
+
+impl<'a> PdfWriter<'a> {
+    pub(super) fn new(title: &'static str, out: &'a mut dyn Write) -> Self {
+        let mut writer = Self {
+            title,
+            out,
+            outcome: Ok(()),
+            offsets: vec![0; FIRST_PAGE],
+            written: 0,
+            page: String::new(),
+            pages: 0,
+            y: HEIGHT - MARGIN,
+        };
+        writer.emit("%PDF-1.4\n");
+        writer
     }
 
     /// Writes text, wrapped between words; starts a new page when needed.
@@ -87,89 +111,89 @@ impl PdfWriter {
     /// Starts a new page unless this much space is left.
     pub(super) fn reserve(&mut self, points: u32) {
         if self.y < BOTTOM + points {
-            self.new_page();
+            self.end_page();
         }
     }
 
     fn line(&mut self, style: Style, text: &str) {
         if self.y < BOTTOM + style.leading() {
-            self.new_page();
+            self.end_page();
         }
         self.y -= style.leading();
-        write_text(self.pages.last_mut(), style, self.y, text);
+        write_text(&mut self.page, style, self.y, text);
     }
 
-    fn new_page(&mut self) {
-        self.pages.push(String::new());
+    fn end_page(&mut self) {
+        let (number, object) = (self.pages + 1, FIRST_PAGE + 2 * self.pages);
+        let footer = format!("{}    page {number}", self.title);
+        write_text(&mut self.page, Style::Text, 30, &footer);
+        let page = std::mem::take(&mut self.page);
+        self.object(object, &format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R /F4 6 0 R >> >> /Contents {} 0 R >>",
+            object + 1
+        ));
+        let length = page.chars().count();
+        self.object(object + 1, &format!("<< /Length {length} >>\nstream\n{page}endstream"));
+        self.pages += 1;
         self.y = HEIGHT - MARGIN;
     }
 
-    /// Assembles the document.
-    pub(super) fn finish(mut self, title: &str) -> Vec<u8> {
-        let count = self.pages.len();
-        for (number, page) in (1..).zip(&mut self.pages) {
-            write_text(
-                Some(page),
-                Style::Text,
-                30,
-                &format!("{title}    page {number} of {count}"),
+    fn object(&mut self, number: usize, body: &str) {
+        if self.offsets.len() <= number {
+            self.offsets.resize(number + 1, 0);
+        }
+        if let Some(offset) = self.offsets.get_mut(number) {
+            *offset = self.written;
+        }
+        self.emit(&format!("{number} 0 obj\n{body}\nendobj\n"));
+    }
+
+    fn emit(&mut self, text: &str) {
+        let bytes = win_ansi(text);
+        if self.outcome.is_ok() {
+            self.outcome = self.out.write_all(&bytes);
+        }
+        self.written = self.written.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+    }
+
+    /// Writes the last page, the page tree and the cross-reference table.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.end_page();
+        self.object(1, "<< /Type /Catalog /Pages 2 0 R >>");
+        let kids: Vec<String> =
+            (0..self.pages).map(|page| format!("{} 0 R", FIRST_PAGE + 2 * page)).collect();
+        let tree = format!("<< /Type /Pages /Kids [{}] /Count {} >>", kids.join(" "), self.pages);
+        self.object(2, &tree);
+        let fonts = ["Helvetica", "Helvetica-Bold", "Courier", "Courier-Bold"];
+        for (number, font) in (3..).zip(fonts) {
+            self.object(
+                number,
+                &format!(
+                    "<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>"
+                ),
             );
         }
-        assemble(&self.pages, title)
-    }
-}
-
-fn write_text(page: Option<&mut String>, style: Style, y: u32, text: &str) {
-    if let Some(page) = page {
-        let _ = writeln!(
-            page,
-            "BT /{} {} Tf {MARGIN} {y} Td ({}) Tj ET",
-            style.font(),
-            style.size(),
-            escaped(text)
-        );
-    }
-}
-
-/// Objects 1 to 7 are catalog, page tree, fonts and document information; then two for each page.
-fn assemble(pages: &[String], title: &str) -> Vec<u8> {
-    const FIRST_PAGE: usize = 8;
-    let fonts = ["Helvetica", "Helvetica-Bold", "Courier", "Courier-Bold"];
-    let kids: Vec<String> =
-        (0..pages.len()).map(|page| format!("{} 0 R", FIRST_PAGE + 2 * page)).collect();
-    let mut objects = vec![
-        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
-        format!("<< /Type /Pages /Kids [{}] /Count {} >>", kids.join(" "), pages.len()),
-    ];
-    objects.extend(fonts.iter().map(|font| {
-        format!("<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>")
-    }));
-    objects.push(format!("<< /Title ({}) /Producer (Panoply) >>", escaped(title)));
-    for (index, page) in pages.iter().enumerate() {
-        objects.push(format!(
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R /F4 6 0 R >> >> /Contents {} 0 R >>",
-            FIRST_PAGE + 2 * index + 1
+        self.object(7, &format!("<< /Title ({}) /Producer (Panoply) >>", escaped(self.title)));
+        let (table, count) = (self.written, self.offsets.len());
+        self.emit(&format!("xref\n0 {count}\n0000000000 65535 f \n"));
+        for offset in std::mem::take(&mut self.offsets).into_iter().skip(1) {
+            self.emit(&format!("{offset:010} 00000 n \n"));
+        }
+        self.emit(&format!(
+            "trailer\n<< /Size {count} /Root 1 0 R /Info 7 0 R >>\nstartxref\n{table}\n%%EOF\n"
         ));
-        objects.push(format!("<< /Length {} >>\nstream\n{page}endstream", win_ansi(page).len()));
+        self.outcome
     }
-    let mut bytes = b"%PDF-1.4\n".to_vec();
-    let mut offsets = Vec::new();
-    for (number, object) in (1..).zip(&objects) {
-        offsets.push(bytes.len());
-        bytes.extend(win_ansi(&format!("{number} 0 obj\n{object}\nendobj\n")));
-    }
-    let table = bytes.len();
-    let mut end = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
-    for offset in offsets {
-        let _ = writeln!(end, "{offset:010} 00000 n ");
-    }
-    let _ = write!(
-        end,
-        "trailer\n<< /Size {} /Root 1 0 R /Info 7 0 R >>\nstartxref\n{table}\n%%EOF\n",
-        objects.len() + 1
+}
+
+fn write_text(page: &mut String, style: Style, y: u32, text: &str) {
+    let _ = writeln!(
+        page,
+        "BT /{} {} Tf {MARGIN} {y} Td ({}) Tj ET",
+        style.font(),
+        style.size(),
+        escaped(text)
     );
-    bytes.extend(end.into_bytes());
-    bytes
 }
 
 /// Encodes text as WinAnsi; unsupported characters become question marks.
@@ -213,11 +237,12 @@ mod tests {
 
     #[test]
     fn xref_table_points_to_every_object() {
-        let mut writer = PdfWriter::new();
+        let mut bytes = Vec::new();
+        let mut writer = PdfWriter::new("Test", &mut bytes);
         for number in 0..200 {
             writer.write(Style::Row, &format!("row {number} (£5)"));
         }
-        let bytes = writer.finish("Test");
+        writer.finish().unwrap();
         let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
         assert!(text.starts_with("%PDF-1.4") && text.ends_with("%%EOF\n"));
         let table: usize =
@@ -235,7 +260,8 @@ mod tests {
             let body = text.find("stream\n").unwrap() + "stream\n".len();
             assert!(object[body + length..].starts_with(b"endstream"), "{number}");
         }
-        assert!(text.contains("page 1 of 4"), "{}", text.matches("/Type /Page ").count());
+        assert_eq!(text.matches("/Type /Page ").count(), 4);
+        assert!(text.contains("page 4)"));
     }
 
     #[test]

@@ -1,6 +1,12 @@
 //! Parsing of arguments shared by several tools: amounts, quantities, tax years.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use panoply_contract::error::ToolError;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 use super::dialect::EXAMPLE_KEY;
@@ -11,6 +17,99 @@ use crate::number;
 use crate::parameters::Parameters;
 use crate::tax_year::TaxYear;
 use crate::transaction::{Amount, Quantity};
+
+/// A number that callers write as text or as a JSON number.
+#[derive(Clone, Debug)]
+pub(super) struct NumberText(pub(super) String);
+
+impl NumberText {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for NumberText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextOrNumber;
+        impl Visitor<'_> for TextOrNumber {
+            type Value = NumberText;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, as text or as a JSON number")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<NumberText, E> {
+                Ok(NumberText(text.to_owned()))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<NumberText, E> {
+                Ok(NumberText(number.to_string()))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<NumberText, E> {
+                Ok(NumberText(number.to_string()))
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<NumberText, E> {
+                Ok(NumberText(number.to_string()))
+            }
+        }
+        deserializer.deserialize_any(TextOrNumber)
+    }
+}
+
+impl JsonSchema for NumberText {
+    fn schema_name() -> Cow<'static, str> {
+        "NumberText".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "number"], "minLength": 1, "maxLength": 30})
+    }
+}
+
+/// A tax year: the year it starts in, or `2024/25`.
+#[derive(Clone, Debug)]
+pub(super) struct YearText(NumberText);
+
+impl YearText {
+    /// The tax year, or an error with an example.
+    pub(super) fn year(&self) -> Result<TaxYear, ToolError> {
+        TaxYear::parse(self.0.as_str().trim()).map_err(|bad| {
+            ToolError::validation("INVALID_YEAR", bad.to_string())
+                .hint("give the year in which the tax year starts: 2024 for 2024/25")
+                .detail("value", self.0.as_str())
+                .detail(EXAMPLE_KEY, json!({"year": 2024}))
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for YearText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        NumberText::deserialize(deserializer).map(Self)
+    }
+}
+
+impl JsonSchema for YearText {
+    fn schema_name() -> Cow<'static, str> {
+        "YearText".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"anyOf": [
+            {"type": "integer", "minimum": TaxYear::FIRST, "maximum": TaxYear::LAST},
+            {"type": "string", "minLength": 4, "maxLength": 7},
+        ]})
+    }
+}
 
 /// Parses an amount in pounds.
 pub(super) fn pounds_of(name: &str, text: &str) -> Result<Money, ToolError> {
@@ -27,8 +126,8 @@ pub(super) fn pounds_of(name: &str, text: &str) -> Result<Money, ToolError> {
 }
 
 /// Parses an optional amount in pounds; zero by default.
-pub(super) fn pounds_or_none(name: &str, text: Option<&str>) -> Result<Money, ToolError> {
-    text.map_or(Ok(Money::ZERO), |text| pounds_of(name, text))
+pub(super) fn pounds_or_none(name: &str, text: Option<&NumberText>) -> Result<Money, ToolError> {
+    text.map_or(Ok(Money::ZERO), |text| pounds_of(name, text.as_str()))
 }
 
 /// The single year of a report on one year.

@@ -6,6 +6,7 @@ use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
+use super::arguments::YearText;
 use super::content::{self, Content};
 use super::pagination::{self, PageInfo, paginate};
 use super::service::CgtService;
@@ -17,7 +18,7 @@ use crate::money::Money;
 use crate::tax_year::TaxYear;
 
 /// Byte budgets of the parts of a reply.
-const HOLDINGS_BUDGET: usize = 20_000;
+const HOLDINGS_BUDGET: usize = 12_000;
 const TRANSFERS_BUDGET: usize = 6_000;
 const DISPOSALS_BUDGET: usize = pagination::BYTE_BUDGET - HOLDINGS_BUDGET - TRANSFERS_BUDGET;
 
@@ -70,31 +71,36 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
     /// Tax year, by the year it starts in: 2024 is 2024/25. By default all years with disposals.
-    #[schemars(range(min = 1900, max = 2100))]
-    year: Option<i64>,
+    year: Option<YearText>,
     /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     same_day_split: SameDaySplit,
     /// Rounding of figures; default `per_leg`.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     rounding: Rounding,
     /// `full` shows disposals and their matches, `summary` only totals.
     #[serde(default)]
     detail: Detail,
     /// Maximum number of disposals to show; by default as many as fit.
     #[schemars(range(min = 1, max = 1000))]
+    #[schemars(extend("x-listed" = false))]
     limit: Option<usize>,
     /// Number of disposals to skip, over all years shown.
     #[schemars(range(min = 0, max = 10_000_000))]
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     offset: usize,
 }
 
@@ -114,8 +120,10 @@ pub(crate) enum Detail {
 pub(crate) struct Output {
     /// Tax years, in order.
     tax_years: Vec<YearOut>,
-    /// Remaining Section 104 pools, empty ones last.
+    /// Section 104 pools at the end of `holdings_as_of`, empty ones last.
     holdings: Vec<HoldingOut>,
+    /// Last day of the requested tax year; null for the holdings after the last transaction.
+    holdings_as_of: Option<String>,
     /// Transfers to the spouse, with the cost passed on.
     spouse_transfers: Vec<TransferOut>,
     /// Warnings for the reader.
@@ -131,6 +139,15 @@ pub(crate) struct Output {
 /// A tax year.
 #[derive(Debug, Serialize, JsonSchema)]
 struct YearOut {
+    #[serde(flatten)]
+    totals: TotalsOut,
+    /// Disposals on this page, by date and ticker.
+    disposals: Vec<DisposalOut>,
+}
+
+/// Totals of a tax year.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TotalsOut {
     /// Tax year, such as 2024/25.
     period: String,
     /// Number of disposals; all sales of a holding on one day are one disposal.
@@ -151,12 +168,14 @@ struct YearOut {
     exempt_amount: Option<String>,
     /// Gain above the exempt amount, before losses of earlier years; null when unknown.
     taxable_gain: Option<String>,
+    /// Unused net losses of earlier years in these transactions; they count only if they were claimed.
+    earlier_losses: String,
+    /// Taxable gain if those losses were claimed in time; null when unknown.
+    taxable_gain_if_claimed: Option<String>,
     /// Gross dividends.
     dividend_income: String,
     /// Tax withheld from dividends.
     dividend_tax_paid: String,
-    /// Disposals on this page, by date and ticker.
-    disposals: Vec<DisposalOut>,
 }
 
 /// All sales of a holding on one day.
@@ -166,7 +185,9 @@ pub(super) struct DisposalOut {
     date: String,
     /// Ticker.
     ticker: String,
-    /// Number of shares.
+    /// Sale, CapitalDistribution, TakeoverCash or NegligibleValue.
+    occasion: &'static str,
+    /// Number of shares; 0 for a part disposal.
     quantity: String,
     /// Gross proceeds, before costs.
     gross_proceeds: String,
@@ -184,7 +205,7 @@ pub(super) struct DisposalOut {
 /// Shares matched by one rule.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MatchOut {
-    /// SameDay, BedAndBreakfast, Section104 or LaterAcquisition.
+    /// SameDay, BedAndBreakfast, Section104, LaterAcquisition, PartDisposal, CostElection or NegligibleValue.
     rule: String,
     /// Number of shares, as of the disposal.
     quantity: String,
@@ -244,10 +265,14 @@ impl Tool for CalculateReport {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
-        let year = params.year.map(year_of).transpose()?;
+        let year = params.year.as_ref().map(YearText::year).transpose()?;
         cx.check_cancelled()?;
-        let options =
-            Options { allow_short: params.allow_short, same_day_split: params.same_day_split };
+        let options = Options {
+            allow_short: params.allow_short,
+            same_day_split: params.same_day_split,
+            holdings_at: year.map(TaxYear::last_day),
+            ..Options::default()
+        };
         let computation = self.service.compute(&parsed.rows, options)?;
         cx.check_cancelled()?;
         let rounding = params.rounding;
@@ -268,14 +293,6 @@ impl Tool for CalculateReport {
     }
 }
 
-/// Parses a tax year argument.
-pub(super) fn year_of(year: i64) -> Result<TaxYear, ToolError> {
-    TaxYear::starting(year).map_err(|bad| {
-        ToolError::validation("INVALID_YEAR", bad.to_string())
-            .hint("give the year in which the tax year starts: 2024 for 2024/25")
-    })
-}
-
 fn build_output(
     report: &Report<'_>,
     rounding: Rounding,
@@ -292,8 +309,11 @@ fn build_output(
     let limit = if params.detail == Detail::Summary { Some(0) } else { params.limit };
     let out = disposals.iter().map(|(index, disposal)| (*index, disposal_out(disposal, rounding)));
     let (shown, page) = paginate(out, params.offset, limit, DISPOSALS_BUDGET);
-    let mut tax_years: Vec<YearOut> =
-        report.years.iter().map(|year| year_out(year, rounding)).collect();
+    let mut tax_years: Vec<YearOut> = report
+        .years
+        .iter()
+        .map(|year| YearOut { totals: totals_out(year, rounding), disposals: Vec::new() })
+        .collect();
     for (index, disposal) in shown {
         if let Some(year) = tax_years.get_mut(index) {
             year.disposals.push(disposal);
@@ -328,6 +348,7 @@ fn build_output(
     Output {
         tax_years,
         holdings,
+        holdings_as_of: report.holdings_at.map(|date| date.to_string()),
         spouse_transfers,
         warnings,
         rounding: params.rounding,
@@ -336,9 +357,74 @@ fn build_output(
     }
 }
 
-fn year_out(year: &YearReport<'_>, rounding: Rounding) -> YearOut {
+/// Writes the members of the reply with all disposals, one at a time.
+pub(super) fn write_json(
+    report: &Report<'_>,
+    rounding: Rounding,
+    service: &CgtService,
+    out: &mut dyn std::io::Write,
+) -> std::io::Result<()> {
+    let total: usize = report.years.iter().map(|year| year.disposals.len()).sum();
+    let whole = WholeReport {
+        tax_years: Lazy(|| {
+            report.years.iter().map(|year| WholeYear {
+                totals: totals_out(year, rounding),
+                disposals: Lazy(move || {
+                    year.disposals.iter().map(move |disposal| disposal_out(disposal, rounding))
+                }),
+            })
+        }),
+        holdings: Lazy(|| report.holdings.iter().map(|held| holding_out(held, rounding))),
+        holdings_as_of: report.holdings_at.map(|date| date.to_string()),
+        spouse_transfers: Lazy(|| {
+            report.transfers.iter().map(|transfer| transfer_out(transfer, rounding))
+        }),
+        warnings: &report.warnings,
+        rounding,
+        page: PageInfo { total, offset: 0, shown: total, next_offset: None },
+        parameters_as_of: service.parameters.as_of.to_string(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &whole)?;
+    writeln!(out)
+}
+
+/// [`Output`] without limits.
+#[derive(Serialize)]
+struct WholeReport<'a, Y: Serialize, H: Serialize, T: Serialize> {
+    tax_years: Y,
+    holdings: H,
+    holdings_as_of: Option<String>,
+    spouse_transfers: T,
+    warnings: &'a [String],
+    rounding: Rounding,
+    page: PageInfo,
+    parameters_as_of: String,
+}
+
+#[derive(Serialize)]
+struct WholeYear<D: Serialize> {
+    #[serde(flatten)]
+    totals: TotalsOut,
+    disposals: D,
+}
+
+/// A list whose elements are made while it is serialised.
+struct Lazy<F>(F);
+
+impl<F, I> Serialize for Lazy<F>
+where
+    F: Fn() -> I,
+    I: Iterator,
+    I::Item: Serialize,
+{
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+fn totals_out(year: &YearReport<'_>, rounding: Rounding) -> TotalsOut {
     let text = |amount: Money| rounding.text(amount);
-    YearOut {
+    TotalsOut {
         period: year.year.to_string(),
         disposal_count: year.disposals.len(),
         total_gain: text(year.total_gain),
@@ -349,9 +435,10 @@ fn year_out(year: &YearReport<'_>, rounding: Rounding) -> YearOut {
         selling_costs: text(year.selling_costs),
         exempt_amount: year.exempt_amount.map(text),
         taxable_gain: year.taxable_gain.map(text),
+        earlier_losses: text(year.earlier_losses),
+        taxable_gain_if_claimed: year.taxable_gain_if_claimed().map(text),
         dividend_income: text(year.dividends.income),
         dividend_tax_paid: text(year.dividends.tax),
-        disposals: Vec::new(),
     }
 }
 
@@ -360,6 +447,7 @@ fn disposal_out(rounded: &RoundedDisposal<'_>, rounding: Rounding) -> DisposalOu
     DisposalOut {
         date: disposal.date.to_string(),
         ticker: disposal.ticker.to_string(),
+        occasion: disposal.occasion.as_str(),
         quantity: disposal.quantity.to_string(),
         gross_proceeds: rounding.text(rounded.gross),
         proceeds: rounding.text(rounded.proceeds),

@@ -57,9 +57,10 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
     /// Date of the sale, YYYY-MM-DD.
     #[schemars(length(min = 1, max = 40))]
@@ -133,8 +134,11 @@ impl Tool for CheckRepurchase {
         let date = date_of("disposal_date", &params.disposal_date)?;
         let ticker = ticker_of(&params.ticker)?;
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
-        let options =
-            Options { allow_short: params.allow_short, same_day_split: params.same_day_split };
+        let options = Options {
+            allow_short: params.allow_short,
+            same_day_split: params.same_day_split,
+            ..Options::default()
+        };
         let computation = self.service.compute(&parsed.rows, options)?;
         let disposal = find(&computation, date, &ticker)?;
         let days = |count: i64| {

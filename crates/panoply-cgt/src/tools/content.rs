@@ -10,7 +10,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::errors;
+use super::schema::{self, TransactionObject};
 use crate::engine::SameDaySplit;
+use crate::import::Broker;
 use crate::json::{self, Parsed};
 use crate::tax_year::TaxYear;
 use crate::{content, dsl};
@@ -18,11 +20,15 @@ use crate::{content, dsl};
 /// Suggested calls repeat the transactions only up to this size.
 const MAX_ECHO_BYTES: usize = 4_000;
 
+/// Limits of the argument; the server's limit on the size of a call is usually lower.
+const MAX_CONTENT_CHARS: u32 = 100_000_000;
+const MAX_CONTENT_ITEMS: u32 = 1_000_000;
+
 /// Maximum number of notices in a reply.
 const MAX_NOTICES: usize = 20;
 
 /// Transactions as given.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Content {
     /// Text: transaction language or JSON.
     Text(String),
@@ -33,8 +39,19 @@ pub(super) enum Content {
 impl Content {
     /// Parses the argument or its alias; an empty list is allowed.
     pub(super) fn read(content: Option<&Self>, alias: Option<&Self>) -> Result<Parsed, ToolError> {
+        if let (Some(content), Some(alias)) = (content, alias)
+            && content != alias
+        {
+            return Err(errors::given_twice());
+        }
         let read = match content.or(alias) {
-            Some(Self::Text(text)) => content::read(text),
+            Some(Self::Text(text)) => match content::read(text) {
+                Err(problems) => match Broker::recognise(text) {
+                    Some(broker) => return Err(errors::broker_export(broker.as_str())),
+                    None => Err(problems),
+                },
+                parsed => parsed,
+            },
             Some(Self::Items(items)) => json::parse_values(items),
             None => return Err(errors::no_transactions()),
         };
@@ -129,16 +146,14 @@ impl JsonSchema for Content {
         true
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let transaction = generator.subschema_for::<TransactionObject>();
         json_schema!({
             "anyOf": [
-                {"type": "string", "description": "Lines of the transaction language, or JSON text."},
-                {
-                    "type": "array",
-                    "description": "Transactions as objects with action, ticker, date and what the action needs: quantity, price, fees, total, tax, ratio.",
-                    "items": {"type": "object"},
-                },
+                {"type": "string", "maxLength": MAX_CONTENT_CHARS, "description": "Lines of the transaction language, or JSON text."},
+                {"type": "array", "maxItems": MAX_CONTENT_ITEMS, "description": "Transactions as objects.", "items": transaction},
             ],
+            "x-listed": schema::listed(),
         })
     }
 }

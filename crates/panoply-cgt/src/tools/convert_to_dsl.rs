@@ -52,9 +52,10 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: a JSON array, JSON text, or lines of text. Required, here or as `transactions`.
+    /// The transactions: a JSON array, JSON text, or lines of text. Required.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
     /// Number of transactions to skip.
     #[schemars(range(min = 0, max = 10_000_000))]
@@ -96,9 +97,9 @@ impl Tool for ConvertToDsl {
         let mut reply = Reply::new(Output { dsl, page, warnings: parsed.notices }, text, evidence);
         if let Some(text) = suggestion {
             reply = reply.next(NextAction::new(
-                "calculate_report",
+                "validate_transactions",
                 json!({"cgt_content": text}),
-                "work out gains and losses",
+                "check that the records are complete",
             ));
         }
         Ok(reply)

@@ -10,6 +10,12 @@ use serde_json::{Value, json};
 /// reserved for example calls, which the kernel turns into suggestions.
 pub(super) const EXAMPLE_KEY: &str = "working_example";
 
+/// Code of the kernel for arguments above the size limit. Its general advice, to split the input,
+/// would split a pool.
+const TOO_LARGE: &str = "INPUT_TOO_LARGE";
+const TOO_LARGE_HINT: &str = "give fewer holdings at once, each with its whole history, or run `panoply cgt report`, which reads files of any size; a holding must not be divided";
+const TOO_LARGE_EXAMPLE: &str = "panoply cgt report trades.cgt --year 2024 --json";
+
 /// How errors are sent.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
@@ -39,6 +45,7 @@ impl Dialect for CgtDialect {
                 let mut data = data_of(failed.error);
                 if let Some(object) = data.as_object_mut() {
                     object.insert("trace_id".to_owned(), failed.metadata.trace_id.clone().into());
+                    object.insert("agentHints".to_owned(), failed.hints.value());
                 }
                 Envelope::Refusal {
                     fault: fault_of(failed.error.kind),
@@ -68,6 +75,9 @@ const fn fault_of(kind: ErrorKind) -> Fault {
 /// Message with hint and example appended: many clients show nothing else.
 fn message_of(error: &ToolError) -> String {
     let mut message = error.message.clone();
+    if error.code == TOO_LARGE {
+        return format!("{message}\nhint: {TOO_LARGE_HINT}\nexample: {TOO_LARGE_EXAMPLE}");
+    }
     if let Some(hint) = &error.hint {
         message += &format!("\nhint: {hint}");
     }
@@ -90,6 +100,10 @@ fn data_of(error: &ToolError) -> Value {
             if let Some(example) = object.shift_remove(EXAMPLE_KEY) {
                 object.insert("example".to_owned(), example);
             }
+        }
+        if error.code == TOO_LARGE {
+            object.insert("hint".to_owned(), TOO_LARGE_HINT.into());
+            object.insert("example".to_owned(), TOO_LARGE_EXAMPLE.into());
         }
         object.insert("retryable".to_owned(), error.kind.retryable().into());
     }

@@ -101,6 +101,10 @@ const fn code_of(error: &EngineError) -> &'static str {
         EngineError::AmbiguousSplit { .. } => "AMBIGUOUS_SPLIT",
         EngineError::AccumulationWithoutHolding { .. } => "ACCUMULATION_WITHOUT_HOLDING",
         EngineError::CapitalReturnExceedsCost { .. } => "CAPITAL_RETURN_EXCEEDS_COST",
+        EngineError::ValueRequired { .. } => "VALUE_REQUIRED",
+        EngineError::EventWithoutHolding { .. } => "EVENT_WITHOUT_HOLDING",
+        EngineError::CircularExchange { .. } => "CIRCULAR_EXCHANGE",
+        EngineError::BeforeApril2008 { .. } => "BEFORE_APRIL_2008",
         EngineError::MissingRate { .. } => "FX_RATE_NOT_FOUND",
         EngineError::TooLarge { .. } => "NUMBER_TOO_LARGE",
     }
@@ -121,7 +125,19 @@ fn hint_of(error: &EngineError) -> String {
             "correct the date or the ticker, or add the purchases that are missing".to_owned()
         }
         EngineError::CapitalReturnExceedsCost { .. } => {
-            "correct the amount; if it is right, the excess is a gain of its own (TCGA 1992 s.122(4)) that this tool does not compute".to_owned()
+            "correct the amount; if it is right, add VALUE, what the shares were worth just after it: the excess is then a gain (TCGA 1992 s.122(4))".to_owned()
+        }
+        EngineError::ValueRequired { .. } => {
+            "add VALUE, what the remaining shares (or in a takeover the shares received) were worth: above 5 % it is a part disposal (TCGA 1992 s.122); write EQUALISATION for the equalisation of a fund".to_owned()
+        }
+        EngineError::EventWithoutHolding { .. } => {
+            "correct the date or the ticker, or add the purchases that are missing; rights that were bought in the market are a BUY".to_owned()
+        }
+        EngineError::CircularExchange { .. } => {
+            "correct the tickers, or give the events their own dates".to_owned()
+        }
+        EngineError::BeforeApril2008 { .. } => {
+            "remove the disposals before 6 April 2008 and the shares they used, or replace the rows before that day by OPENING with the pool on it".to_owned()
         }
         EngineError::MissingRate { error, .. } => rate_hint(error),
         EngineError::TooLarge { .. } => {
@@ -139,7 +155,11 @@ fn value_of(error: &EngineError) -> String {
             FxError::NoSuchCurrency { currency } => currency.to_string(),
             FxError::NoRate { currency, month, .. } => format!("{currency} {month}"),
         },
+        EngineError::ValueRequired { amount, .. } => amount.to_string(),
+        EngineError::EventWithoutHolding { event, .. } => (*event).to_owned(),
         EngineError::AmbiguousSplit { date, .. }
+        | EngineError::CircularExchange { date, .. }
+        | EngineError::BeforeApril2008 { date, .. }
         | EngineError::AccumulationWithoutHolding { date, .. }
         | EngineError::TooLarge { date, .. } => date.to_string(),
     }
@@ -147,12 +167,18 @@ fn value_of(error: &EngineError) -> String {
 
 const fn example_of(error: &EngineError) -> &'static str {
     match error {
-        EngineError::ExceedsHolding { .. } => "2020-04-06 OPENING VOD 1000 COST 1250",
+        EngineError::ExceedsHolding { .. } | EngineError::BeforeApril2008 { .. } => {
+            "2020-04-06 OPENING VOD 1000 COST 1250"
+        }
+        EngineError::ValueRequired { .. } | EngineError::CapitalReturnExceedsCost { .. } => {
+            "2024-03-01 CAPRETURN VOD 500 TOTAL 9000 VALUE 21000"
+        }
         EngineError::MissingRate { .. } => "2010-01-15 BUY AAPL 10 @ 200 USD RATE 1.6",
         EngineError::NeverCovered { .. }
         | EngineError::AmbiguousSplit { .. }
         | EngineError::AccumulationWithoutHolding { .. }
-        | EngineError::CapitalReturnExceedsCost { .. }
+        | EngineError::EventWithoutHolding { .. }
+        | EngineError::CircularExchange { .. }
         | EngineError::TooLarge { .. } => LINES,
     }
 }
@@ -183,6 +209,27 @@ impl From<FxError> for ToolError {
             .hint(hint)
             .detail(EXAMPLE_KEY, json!({"currency": "USD", "year": 2024, "month": 3}))
     }
+}
+
+/// Error for transactions given twice.
+pub(super) fn given_twice() -> ToolError {
+    ToolError::validation(
+        "INVALID_INPUT",
+        "both `cgt_content` and `transactions` are given, and they differ",
+    )
+    .hint("leave out one of them: `transactions` is an alias of `cgt_content`")
+    .detail(EXAMPLE_KEY, LINES)
+}
+
+/// Error for a broker's export where transactions are expected.
+pub(super) fn broker_export(broker: &str) -> ToolError {
+    ToolError::validation(
+        "BROKER_EXPORT",
+        format!("this is an export of `{broker}`, not a list of transactions"),
+    )
+    .hint("convert it with `import_transactions`, and give its `cgt_content` here")
+    .detail("value", broker)
+    .detail(EXAMPLE_KEY, LINES)
 }
 
 /// Error for missing transactions.

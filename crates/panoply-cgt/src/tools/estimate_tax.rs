@@ -5,14 +5,19 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::arguments::{only_year, pounds_of, pounds_or_none, unknown_year};
-use super::calculate_report::year_of;
+use super::arguments::{NumberText, YearText, only_year, pounds_of, pounds_or_none, unknown_year};
 use super::content::{self, Content};
+use super::dialect::EXAMPLE_KEY;
+use super::earlier_losses::{EarlierLossesOut, LossesGiven};
+use super::explain_matching::date_of;
 use super::service::CgtService;
 use crate::engine::report::{Rounding, report};
 use crate::engine::{Options, SameDaySplit};
-use crate::estimate::{Estimate, Period, Situation, estimate};
+use crate::estimate::{Estimate, OtherGain, Period, Situation, estimate};
+use crate::losses::EarlierLosses;
 use crate::money::Money;
+use crate::parameters::{AssetClass, Parameters};
+use crate::tax_year::TaxYear;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "estimate_tax",
@@ -56,28 +61,50 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
     /// Tax year, by the year it starts in: 2024 is 2024/25.
-    #[schemars(range(min = 1900, max = 2100))]
-    year: i64,
+    year: YearText,
     /// Income of that year after allowances and reliefs, in pounds, such as "37700".
-    #[schemars(length(min = 1, max = 30))]
-    taxable_income: String,
-    /// Claimed and unused losses of earlier years, in pounds; default 0.
-    #[schemars(length(min = 1, max = 30))]
-    losses_brought_forward: Option<String>,
+    taxable_income: NumberText,
+    /// Claimed and unused losses of earlier years by the person's own records, in pounds. Without it they are those of the transactions, if `earlier_losses` is `claimed`.
+    losses_brought_forward: Option<NumberText>,
+    /// Whether losses of earlier years in the transactions were claimed in time; ask the person. Without it they are not deducted, and the tax with them is given too.
+    earlier_losses: Option<EarlierLosses>,
     /// Basic rate band in pounds, when extended by Gift Aid or pension contributions.
-    #[schemars(length(min = 1, max = 30))]
-    basic_rate_band: Option<String>,
+    #[schemars(extend("x-listed" = false))]
+    basic_rate_band: Option<NumberText>,
+    /// Gains and losses of the year on other assets, after reliefs.
+    #[serde(default)]
+    #[schemars(length(max = 50))]
+    #[schemars(extend("x-listed" = false))]
+    other_gains: Vec<OtherGainParam>,
     /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     same_day_split: SameDaySplit,
+}
+
+/// Gain or loss on another asset.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OtherGainParam {
+    /// Kind of asset; `general` covers cryptoassets, unlisted shares and land that is not residential, `business_assets` gains with business asset disposal relief.
+    class: AssetClass,
+    /// Date of disposal, YYYY-MM-DD; required in a year in which the rates of the class changed.
+    #[schemars(length(min = 1, max = 40))]
+    date: Option<String>,
+    /// Gain in pounds; default 0.
+    gain: Option<NumberText>,
+    /// Allowable loss in pounds, as a positive number; default 0.
+    loss: Option<NumberText>,
 }
 
 /// Estimate. Amounts are decimal strings in pounds.
@@ -91,6 +118,10 @@ pub(crate) struct Output {
     total_loss: String,
     /// Losses of earlier years used.
     losses_brought_forward_used: String,
+    /// Losses of earlier years in the transactions, and whether they were claimed.
+    earlier_losses: EarlierLossesOut,
+    /// Tax due if the losses of earlier years in the transactions were claimed; null when that was said or there are none.
+    tax_due_if_losses_claimed: Option<String>,
     /// Losses carried forward.
     losses_carried_forward: String,
     /// Exempt amount used.
@@ -99,7 +130,7 @@ pub(crate) struct Output {
     taxable_gain: String,
     /// Basic rate band remaining for gains after income.
     basic_rate_band_left: String,
-    /// One period, or two when rates changed within the year.
+    /// Gains by class of assets, and by period when rates changed within the year.
     rate_periods: Vec<PeriodOut>,
     /// Tax due.
     tax_due: String,
@@ -107,13 +138,21 @@ pub(crate) struct Output {
     tax_computed_by_return: String,
     /// Adjustment for box 51 of SA108.
     return_adjustment: String,
+    /// Day by which the tax is due, unless it was due earlier on UK residential property.
+    payment_due: String,
+    /// Rounding of the figures.
+    rounding: &'static str,
     /// Statutory references of rates, band and exempt amount.
     law: Vec<String>,
+    /// Warnings for the reader.
+    warnings: Vec<String>,
 }
 
 /// Gains of a period with uniform rates.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PeriodOut {
+    /// Class of assets: `general` is shares and everything without rates of its own.
+    class: AssetClass,
     /// First day.
     from: String,
     /// Rate within the basic rate band, in percent.
@@ -151,38 +190,69 @@ impl Tool for EstimateTax {
     }
 
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let year = year_of(params.year)?;
-        let situation = Situation {
-            taxable_income: pounds_of("taxable_income", &params.taxable_income)?,
-            losses_brought_forward: pounds_or_none(
-                "losses_brought_forward",
-                params.losses_brought_forward.as_deref(),
-            )?,
-            basic_rate_band: params
-                .basic_rate_band
-                .as_deref()
-                .map(|text| pounds_of("basic_rate_band", text))
-                .transpose()?,
-        };
+        let year = params.year.year()?;
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
         let computation = self.service.compute(
             &parsed.rows,
-            Options { allow_short: params.allow_short, same_day_split: params.same_day_split },
+            Options {
+                allow_short: params.allow_short,
+                same_day_split: params.same_day_split,
+                ..Options::default()
+            },
         )?;
         let parameters = &self.service.parameters;
         let report = report(&computation, parameters, Some(year), Rounding::PerLeg);
         let of_year = only_year(&report)?;
-        let estimate = estimate(of_year, parameters, situation)
-            .ok_or_else(|| unknown_year(year, parameters))?;
-        let text = format!(
+        let losses = LossesGiven::of(
+            params.losses_brought_forward.as_ref(),
+            params.earlier_losses,
+            of_year,
+        )?;
+        let other = params
+            .other_gains
+            .iter()
+            .map(|other| other.read(year, parameters))
+            .collect::<Result<Vec<OtherGain>, ToolError>>()?;
+        let situation = Situation {
+            other: &other,
+            taxable_income: pounds_of("taxable_income", params.taxable_income.as_str())?,
+            losses_brought_forward: losses.brought_forward,
+            basic_rate_band: params
+                .basic_rate_band
+                .as_ref()
+                .map(|text| pounds_of("basic_rate_band", text.as_str()))
+                .transpose()?,
+        };
+        let estimated = |losses_brought_forward: Money| {
+            let situation = Situation { losses_brought_forward, ..situation };
+            estimate(of_year, parameters, situation).ok_or_else(|| unknown_year(year, parameters))
+        };
+        let estimate = estimated(losses.brought_forward)?;
+        let if_claimed = losses.open.map(estimated).transpose()?;
+        let mut text = format!(
             "The tax on gains of {year} comes to about £{}: £{} is taxable after £{} of losses and £{} of the exempt amount.",
             estimate.tax,
             estimate.taxable,
             estimate.losses_in_year + estimate.losses_used,
             estimate.exempt_amount_used
         );
+        if let Some(with_losses) = &if_claimed {
+            text += &format!(
+                " If the losses of earlier years in these transactions were claimed in time, it is £{}.",
+                with_losses.tax
+            );
+        }
         let table = estimate.periods.iter().fold(
-            Table::new(["from", "rates %", "gains", "deducted", "at basic", "at higher", "tax"]),
+            Table::new([
+                "class",
+                "from",
+                "rates %",
+                "gains",
+                "deducted",
+                "at basic",
+                "at higher",
+                "tax",
+            ]),
             |table, period| table.row(row_of(period)),
         );
         let output = Output {
@@ -192,16 +262,25 @@ impl Tool for EstimateTax {
                 parameters.basic_rate_band_law().to_owned(),
                 parameters.exempt_amount_law().to_owned(),
             ],
-            ..build_output(&estimate, of_year.total_gain)
+            earlier_losses: EarlierLossesOut::of(&report, of_year, &losses),
+            tax_due_if_losses_claimed: if_claimed.map(|estimate| estimate.tax.to_string()),
+            payment_due: payment_due(year),
+            warnings: losses.warnings(of_year),
+            ..build_output(&estimate)
         };
         let mut reply = Reply::new(output, text, self.service.evidence(parsed.rows.len()))
             .table(table)
-            .assuming("these are the year's only gains, all on shares and none at business or trustee rates")
+            .assuming("there are no other gains or losses in the year than those given")
             .assuming("losses brought forward were claimed in time");
+        if losses.open.is_some() {
+            reply = reply
+                .needing("whether the losses of earlier years were claimed (`earlier_losses`)");
+        }
         let more = json!({
             "year": year.start(),
-            "taxable_income": params.taxable_income,
-            "losses_brought_forward": params.losses_brought_forward,
+            "taxable_income": params.taxable_income.as_str(),
+            "losses_brought_forward": params.losses_brought_forward.as_ref().map(NumberText::as_str),
+            "earlier_losses": params.earlier_losses,
         });
         if let Some(arguments) =
             content::repeat_arguments(&parsed, params.allow_short, params.same_day_split, more)
@@ -216,10 +295,59 @@ impl Tool for EstimateTax {
     }
 }
 
-fn build_output(estimate: &Estimate, total_gain: Money) -> Output {
+/// How the figures are rounded.
+pub(super) const ROUNDING: &str =
+    "each match to the penny, half away from zero; totals are sums of those; tax to the penny";
+
+/// 31 January after the end of the tax year (TMA 1970 s.59B(4)).
+fn payment_due(year: TaxYear) -> String {
+    format!("{}-01-31", year.start() + 2)
+}
+
+impl OtherGainParam {
+    fn read(&self, year: TaxYear, parameters: &Parameters) -> Result<OtherGain, ToolError> {
+        let date = self.date.as_deref().map(|text| date_of("date", text)).transpose()?;
+        let class = self.class.as_str();
+        let invalid = |message: String, hint: &str| {
+            ToolError::validation("INVALID_OTHER_GAIN", message)
+                .hint(hint.to_owned())
+                .detail("value", class)
+                .detail(
+                    EXAMPLE_KEY,
+                    json!({"class": "general", "date": "2024-12-01", "gain": "5000"}),
+                )
+        };
+        if date.is_some_and(|date| TaxYear::of(date) != year) {
+            return Err(invalid(
+                format!("a gain on `{class}` is not dated in {year}"),
+                "give gains of the requested tax year only",
+            ));
+        }
+        match parameters.rates(self.class, year).len() {
+            0 if parameters.exempt_amount(year).is_some() => Err(invalid(
+                format!("`{class}` has no Capital Gains Tax rate in {year}"),
+                "leave it out: carried interest is charged to income tax from 2026/27",
+            )),
+            0 | 1 => Ok(()),
+            _ if date.is_some() => Ok(()),
+            _ => Err(invalid(
+                format!("the rates on `{class}` changed within {year}, and the gain has no date"),
+                "add `date`, the day of disposal",
+            )),
+        }?;
+        Ok(OtherGain {
+            class: self.class,
+            date,
+            gain: pounds_or_none("gain", self.gain.as_ref())?,
+            loss: pounds_or_none("loss", self.loss.as_ref())?,
+        })
+    }
+}
+
+fn build_output(estimate: &Estimate) -> Output {
     Output {
         period: String::new(),
-        total_gain: total_gain.to_string(),
+        total_gain: estimate.total_gain.to_string(),
         total_loss: estimate.losses_in_year.to_string(),
         losses_brought_forward_used: estimate.losses_used.to_string(),
         losses_carried_forward: estimate.losses_carried_forward.to_string(),
@@ -231,11 +359,17 @@ fn build_output(estimate: &Estimate, total_gain: Money) -> Output {
         tax_computed_by_return: estimate.tax_at_first_rates.to_string(),
         return_adjustment: (estimate.tax - estimate.tax_at_first_rates).to_string(),
         law: Vec::new(),
+        earlier_losses: EarlierLossesOut::default(),
+        tax_due_if_losses_claimed: None,
+        payment_due: String::new(),
+        rounding: ROUNDING,
+        warnings: Vec::new(),
     }
 }
 
 fn period_out(period: &Period) -> PeriodOut {
     PeriodOut {
+        class: period.class,
         from: period.from.to_string(),
         basic_rate_percent: period.rates.basic,
         higher_rate_percent: period.rates.higher,
@@ -247,8 +381,9 @@ fn period_out(period: &Period) -> PeriodOut {
     }
 }
 
-fn row_of(period: &Period) -> [String; 7] {
+fn row_of(period: &Period) -> [String; 8] {
     [
+        period.class.as_str().to_owned(),
         period.from.to_string(),
         format!("{}/{}", period.rates.basic, period.rates.higher),
         period.gains.to_string(),

@@ -7,13 +7,14 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::calculate_report::gain_or_loss;
-use super::content::{self, Content};
+use super::content::Content;
 use super::dialect::EXAMPLE_KEY;
 use super::service::CgtService;
 use super::wire::{OriginalOut, originals};
 use crate::dsl;
 use crate::engine::{
-    Computation, Disposal, Leg, Options, PoolChange, PoolState, Rule, SameDaySplit,
+    Computation, Disposal, Leg, Occasion, Options, PoolChange, PoolEntry, PoolState, Rule,
+    SameDaySplit,
 };
 use crate::money::Money;
 use crate::tax_year::TaxYear;
@@ -21,6 +22,8 @@ use crate::transaction::Ticker;
 
 /// Maximum number of disposals listed in an error.
 const MAX_LISTED: usize = 30;
+/// Maximum number of purchases listed with a pool.
+const MAX_PURCHASES: usize = 100;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "explain_matching",
@@ -66,9 +69,10 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
     /// Date of the sale, YYYY-MM-DD.
     #[schemars(length(min = 1, max = 40))]
@@ -78,9 +82,11 @@ pub(crate) struct Params {
     ticker: String,
     /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     same_day_split: SameDaySplit,
 }
 
@@ -93,7 +99,9 @@ pub(crate) struct Output {
     ticker: String,
     /// Tax year.
     tax_year: String,
-    /// Number of shares.
+    /// Sale, CapitalDistribution, TakeoverCash or NegligibleValue.
+    occasion: &'static str,
+    /// Number of shares; 0 for a part disposal.
     quantity: String,
     /// Gross proceeds, before costs.
     gross_proceeds: String,
@@ -115,7 +123,7 @@ pub(crate) struct Output {
 /// Shares matched by one rule.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MatchOut {
-    /// Same Day, Bed & Breakfast, Section 104 or Later Acquisition.
+    /// Same Day, Bed & Breakfast, Section 104, Later Acquisition, Part Disposal, Small Distribution above Cost or Negligible Value.
     rule: String,
     /// Number of shares, as of the disposal.
     quantity: String,
@@ -165,6 +173,23 @@ struct PoolOut {
     after: PoolStateOut,
     /// Average cost per share.
     average_cost: String,
+    /// Purchases that entered the pool up to the sale, the latest 100; absent when all were in pounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    purchases: Option<Vec<PurchaseOut>>,
+}
+
+/// Purchase that entered the pool.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PurchaseOut {
+    /// Date.
+    date: String,
+    /// Number of shares, as of that day.
+    quantity: String,
+    /// Cost in pounds.
+    cost: String,
+    /// The whole day's purchase before conversion; absent when all was in pounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original: Option<Vec<OriginalOut>>,
 }
 
 /// State of the pool.
@@ -198,11 +223,15 @@ impl Tool for ExplainMatching {
         let date = date_of("disposal_date", &params.disposal_date)?;
         let ticker = ticker_of(&params.ticker)?;
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
-        let options =
-            Options { allow_short: params.allow_short, same_day_split: params.same_day_split };
+        let options = Options {
+            allow_short: params.allow_short,
+            same_day_split: params.same_day_split,
+            pool_entries: true,
+            ..Options::default()
+        };
         let computation = self.service.compute(&parsed.rows, options)?;
         let disposal = find(&computation, date, &ticker)?;
-        let output = build_output(disposal);
+        let output = build_output(disposal, &computation.pool_entries);
         let text = output.explanation.clone();
         let table = disposal.legs.iter().fold(
             Table::new(["rule", "shares", "cost", "gain or loss", "bought"]),
@@ -218,19 +247,7 @@ impl Tool for ExplainMatching {
                 ])
             },
         );
-        let mut reply =
-            Reply::new(output, text, self.service.evidence(parsed.rows.len())).table(table);
-        let more = json!({"year": content::year_argument(TaxYear::of(disposal.date))});
-        let again =
-            content::repeat_arguments(&parsed, params.allow_short, params.same_day_split, more);
-        if let Some(arguments) = again {
-            reply = reply.next(NextAction::new(
-                "calculate_report",
-                arguments,
-                "see the whole tax year",
-            ));
-        }
-        Ok(reply)
+        Ok(Reply::new(output, text, self.service.evidence(parsed.rows.len())).table(table))
     }
 }
 
@@ -268,9 +285,9 @@ pub(super) fn find<'a>(
     if let Some(disposal) = found {
         return Ok(disposal);
     }
-    let own: Vec<String> = disposals
-        .iter()
-        .filter(|disposal| disposal.ticker == *ticker)
+    let of_ticker = || disposals.iter().filter(|disposal| disposal.ticker == *ticker);
+    let dates: Vec<String> = of_ticker().map(|disposal| disposal.date.to_string()).collect();
+    let own: Vec<String> = of_ticker()
         .map(|disposal| format!("{} ({} shares)", disposal.date, disposal.quantity))
         .collect();
     let message = format!("{ticker} was not sold on {date}");
@@ -281,6 +298,7 @@ pub(super) fn find<'a>(
             format!("{message}; it was sold on {listed}"),
         )
         .hint("give one of those dates as `disposal_date`")
+        .detail(EXAMPLE_KEY, json!({"disposal_date": dates.first(), "ticker": ticker.as_str()}))
         .detail("available_disposals", own)
         .detail("value", date.to_string()));
     }
@@ -295,13 +313,19 @@ pub(super) fn find<'a>(
             tickers.join(", ")
         ),
     };
+    let first = disposals.first();
+    let example = first.map_or(
+        json!({"disposal_date": "2024-06-20", "ticker": "AAPL"}),
+        |first| json!({"disposal_date": first.date.to_string(), "ticker": first.ticker.as_str()}),
+    );
     Err(ToolError::not_found("DISPOSAL_NOT_FOUND", message)
         .hint("give the ticker of a holding that was sold")
+        .detail(EXAMPLE_KEY, example)
         .detail("available_tickers", tickers.into_iter().map(str::to_owned).collect::<Vec<_>>())
         .detail("value", ticker.as_str()))
 }
 
-fn build_output(disposal: &Disposal) -> Output {
+fn build_output(disposal: &Disposal, entries: &[PoolEntry]) -> Output {
     let gain: Money = disposal.legs.iter().map(|leg| leg.gain().to_pence()).sum();
     let (what, size) = gain_or_loss(gain);
     let parts: Vec<String> = disposal.legs.iter().map(|leg| sentence(disposal, leg)).collect();
@@ -313,21 +337,38 @@ fn build_output(disposal: &Disposal) -> Output {
         gross_proceeds: disposal.gross.to_string(),
         fees: disposal.fees.to_string(),
         proceeds: disposal.proceeds().to_string(),
-        matches: disposal.legs.iter().map(|leg| match_out(disposal, leg)).collect(),
+        matches: disposal.legs.iter().map(|leg| match_out(disposal, leg, entries)).collect(),
         total_gain_or_loss: gain.to_string(),
         explanation: format!(
-            "{} {} shares sold on {} for £{} after costs. {} Together that is a {what} of £{size}.",
-            disposal.quantity,
-            disposal.ticker,
-            disposal.date,
-            disposal.proceeds(),
+            "{} {} Together that is a {what} of £{size}.",
+            opening_sentence(disposal),
             parts.join(" ")
         ),
+        occasion: disposal.occasion.as_str(),
         original: originals(disposal.originals.as_deref()),
     }
 }
 
-fn match_out(disposal: &Disposal, leg: &Leg) -> MatchOut {
+fn opening_sentence(disposal: &Disposal) -> String {
+    let Disposal { ticker, date, quantity, .. } = disposal;
+    let proceeds = disposal.proceeds();
+    match disposal.occasion {
+        Occasion::Sale => {
+            format!("{quantity} {ticker} shares sold on {date} for £{proceeds} after costs.")
+        }
+        Occasion::CapitalDistribution => {
+            format!("A capital distribution of £{proceeds} after costs on {ticker}, {date}.")
+        }
+        Occasion::TakeoverCash => {
+            format!("£{proceeds} in cash for {ticker} in the takeover of {date}.")
+        }
+        Occasion::NegligibleValue => {
+            format!("{ticker} was claimed to be of negligible value on {date}.")
+        }
+    }
+}
+
+fn match_out(disposal: &Disposal, leg: &Leg, entries: &[PoolEntry]) -> MatchOut {
     MatchOut {
         rule: leg.rule.title().to_owned(),
         quantity: leg.quantity.to_string(),
@@ -338,7 +379,7 @@ fn match_out(disposal: &Disposal, leg: &Leg) -> MatchOut {
         exact_gain_or_loss: leg.gain().exact(),
         acquisition_date: leg.acquired.map(|date| date.to_string()),
         window: window(disposal, leg.rule),
-        pool: leg.pool.as_ref().map(pool_out),
+        pool: leg.pool.as_ref().map(|pool| pool_out(pool, purchases(disposal, entries))),
         law: leg.rule.law().to_owned(),
         explanation: sentence(disposal, leg),
         original: originals(leg.originals.as_deref()),
@@ -353,12 +394,30 @@ fn window(disposal: &Disposal, rule: Rule) -> Option<Window> {
             Some(Window { from: day.clone(), to: Some(day) })
         }
         Rule::BedAndBreakfast => Some(Window { from: after(1).ok()?, to: after(30).ok() }),
-        Rule::Section104 => None,
+        Rule::Section104 | Rule::PartDisposal | Rule::CostElection | Rule::NegligibleValue => None,
         Rule::LaterAcquisition => Some(Window { from: after(31).ok()?, to: None }),
     }
 }
 
-fn pool_out(pool: &PoolChange) -> PoolOut {
+/// Purchases of the holding before the disposal; `None` when none was in a foreign currency.
+fn purchases(disposal: &Disposal, entries: &[PoolEntry]) -> Option<Vec<PurchaseOut>> {
+    let of_pool =
+        |entry: &&PoolEntry| entry.ticker == disposal.ticker && entry.date < disposal.date;
+    let found: Vec<&PoolEntry> = entries.iter().filter(of_pool).collect();
+    if found.iter().all(|entry| entry.originals.is_none()) {
+        return None;
+    }
+    let latest = found.get(found.len().saturating_sub(MAX_PURCHASES)..).unwrap_or_default();
+    let out = |entry: &&PoolEntry| PurchaseOut {
+        date: entry.date.to_string(),
+        quantity: entry.quantity.to_string(),
+        cost: entry.cost.to_string(),
+        original: originals(entry.originals.as_deref()),
+    };
+    Some(latest.iter().map(out).collect())
+}
+
+fn pool_out(pool: &PoolChange, purchases: Option<Vec<PurchaseOut>>) -> PoolOut {
     let state = |state: &PoolState| PoolStateOut {
         quantity: state.quantity.to_string(),
         total_cost: state.cost.to_string(),
@@ -367,6 +426,7 @@ fn pool_out(pool: &PoolChange) -> PoolOut {
         before: state(&pool.before),
         after: state(&pool.after),
         average_cost: average(&pool.before),
+        purchases,
     }
 }
 
@@ -403,6 +463,20 @@ fn sentence(disposal: &Disposal, leg: &Leg) -> String {
         (Rule::LaterAcquisition, _) => {
             format!("{quantity} were sold short and covered on {bought} for £{cost}")
         }
+        (Rule::PartDisposal, pool) => {
+            let pool = pool.map_or(Money::ZERO, |pool| pool.before.cost);
+            format!(
+                "It is not small, so it is a part disposal: £{cost} of the pool's cost of £{pool} belongs to it, in proportion to the £{} received and the value of what remained",
+                disposal.gross
+            )
+        }
+        (Rule::CostElection, _) => format!(
+            "It is small but above the whole cost of £{cost}, which an election sets against it"
+        ),
+        (Rule::NegligibleValue, _) => format!(
+            "The claim treats all {quantity} shares of the pool, which had cost £{cost}, as sold and bought again for £{}",
+            disposal.gross
+        ),
     };
     format!("{came_from}: a {what} of £{size}.")
 }

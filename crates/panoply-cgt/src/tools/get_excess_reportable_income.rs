@@ -8,6 +8,7 @@ use panoply_contract::prelude::*;
 use rust_decimal::Decimal;
 use serde_json::json;
 
+use super::arguments::YearText;
 use super::content::Content;
 use super::explain_matching::ticker_of;
 use super::service::CgtService;
@@ -76,13 +77,13 @@ pub(crate) struct Params {
     /// or a JSON array.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
     /// Ticker of the holding in the transactions; default: the ISIN.
     #[schemars(length(min = 1, max = 50))]
     ticker: Option<String>,
     /// Only periods whose income falls in the tax year that starts in this year.
-    #[schemars(range(min = 1900, max = 2100))]
-    year: Option<i64>,
+    year: Option<YearText>,
     /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
@@ -197,6 +198,7 @@ impl GetExcessReportableIncome {
                 let options = Options {
                     allow_short: params.allow_short,
                     same_day_split: params.same_day_split,
+                    ..Options::default()
                 };
                 let computation = self.service.compute(&rows, options)?;
                 Ok(Units::From { rows, computation, options })
@@ -216,7 +218,7 @@ impl Tool for GetExcessReportableIncome {
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let isin = params.isin.trim().to_ascii_uppercase();
         let ticker = ticker_of(params.ticker.as_deref().unwrap_or(&isin))?;
-        let year = params.year.map(super::calculate_report::year_of).transpose()?;
+        let year = params.year.as_ref().map(YearText::year).transpose()?;
         let all = eri::of_fund(&isin);
         if all.is_empty() {
             return Err(not_in_table(&isin));

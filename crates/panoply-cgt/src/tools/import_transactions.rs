@@ -1,12 +1,15 @@
 //! `import_transactions`: imports broker exports.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::content;
 use super::pagination::{self, PageInfo, paginate};
 use crate::dsl;
-use crate::import::{Broker, Columns, File, read_all};
+use crate::import::decode::decode;
+use crate::import::{Broker, Columns, File, RateChoice, read_all};
 use crate::json::Parsed;
 
 /// Half of the reply is left for warnings.
@@ -49,7 +52,7 @@ const SPEC: ToolSpec = ToolSpec {
     rate_limit: None,
     deprecated: None,
     annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
+    listing: Listing::Core,
     widget: None,
 }
 .checked();
@@ -61,6 +64,9 @@ pub(crate) struct Params {
     /// Files.
     #[schemars(length(min = 1, max = 20))]
     files: Vec<FileParam>,
+    /// Exchange rates of foreign trades: `broker` (default) uses the rate in the export where there is one, `hmrc` HMRC's month.
+    #[serde(default)]
+    rates: RateChoice,
     /// Number of transactions to skip.
     #[schemars(range(min = 0, max = 10_000_000))]
     #[serde(default)]
@@ -76,9 +82,15 @@ struct FileParam {
     name: Option<String>,
     /// Broker; detected by default.
     broker: Option<Broker>,
-    /// Content as text.
+    /// Content as text. Required, unless `content_base64` is given.
     #[schemars(length(min = 0, max = 4_000_000))]
-    content: String,
+    content: Option<String>,
+    /// Content as base64: a workbook (.xlsx), or text in another encoding than UTF-8.
+    #[schemars(length(min = 0, max = 4_000_000))]
+    content_base64: Option<String>,
+    /// Name of the account. Rows of different accounts are never duplicates.
+    #[schemars(length(min = 1, max = 100))]
+    account: Option<String>,
     /// Schwab's equity awards as JSON text: market values of vested shares.
     #[schemars(length(min = 0, max = 4_000_000))]
     awards: Option<String>,
@@ -127,14 +139,18 @@ impl Tool for ImportTransactions {
     }
 
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let texts: Vec<String> =
+            params.files.iter().map(text_of).collect::<Result<_, ToolError>>()?;
         let mut files = Vec::new();
-        for file in &params.files {
+        for (file, text) in params.files.iter().zip(&texts) {
             files.push(File {
                 name: file.name.as_deref().unwrap_or("file"),
-                broker: broker_of(file)?,
-                text: &file.content,
+                broker: broker_of(file, text)?,
+                text,
                 awards: file.awards.as_deref(),
                 columns: file.columns.as_ref(),
+                account: file.account.as_deref(),
+                rates: params.rates,
             });
         }
         let mut imported = read_all(&files);
@@ -171,9 +187,15 @@ impl Tool for ImportTransactions {
             duplicate_count,
             skipped,
         };
-        let mut reply = Reply::new(output, text, evidence)
-            .table(table)
-            .assuming("foreign amounts are converted at HMRC's monthly rates, not at the broker's");
+        let assumption = match params.rates {
+            RateChoice::Broker => {
+                "the broker's exchange rate is used where the export states it, otherwise HMRC's month"
+            }
+            RateChoice::Hmrc => {
+                "foreign amounts are converted at HMRC's monthly rates, not at the broker's"
+            }
+        };
+        let mut reply = Reply::new(output, text, evidence).table(table).assuming(assumption);
         if let Some(text) = echo {
             reply = reply.next(NextAction::new(
                 "validate_transactions",
@@ -185,9 +207,36 @@ impl Tool for ImportTransactions {
     }
 }
 
-fn broker_of(file: &FileParam) -> Result<Broker, ToolError> {
+/// Text of a file, decoded when it was sent as bytes.
+fn text_of(file: &FileParam) -> Result<String, ToolError> {
+    let name = file.name.as_deref().unwrap_or("file");
+    let invalid = |message: String, hint: &str| {
+        ToolError::validation("INVALID_FILE", format!("`{name}`: {message}"))
+            .hint(hint.to_owned())
+            .detail("value", name)
+    };
+    match (&file.content, &file.content_base64) {
+        (Some(text), None) => Ok(text.clone()),
+        (None, Some(encoded)) => {
+            let bytes = BASE64.decode(encoded.trim().as_bytes()).map_err(|error| {
+                invalid(
+                    format!("`content_base64` is not base64: {error}"),
+                    "send the bytes of the file as base64",
+                )
+            })?;
+            let text = decode(&bytes).map_err(|error| invalid(error.to_string(), error.hint()))?;
+            Ok(text.into_owned())
+        }
+        _ => Err(invalid(
+            "one of `content` and `content_base64` is required".to_owned(),
+            "send text as `content`, and workbooks as `content_base64`",
+        )),
+    }
+}
+
+fn broker_of(file: &FileParam, text: &str) -> Result<Broker, ToolError> {
     let named = file.broker.or_else(|| file.columns.as_ref().map(|_| Broker::Generic));
-    named.or_else(|| Broker::recognise(&file.content)).ok_or_else(|| {
+    named.or_else(|| Broker::recognise(text)).ok_or_else(|| {
         let name = file.name.as_deref().unwrap_or("file");
         let known: Vec<&str> = Broker::ALL.iter().map(|broker| broker.as_str()).collect();
         ToolError::validation(

@@ -8,6 +8,7 @@ mod content;
 mod convert_to_dsl;
 mod dialect;
 mod documents;
+mod earlier_losses;
 mod errors;
 mod estimate_tax;
 mod explain_matching;
@@ -16,15 +17,17 @@ mod get_fx_rate;
 mod import_transactions;
 mod pagination;
 mod parse_transactions;
+mod plan_disposals;
 mod render;
 mod sa108_summary;
+mod schema;
 mod service;
 mod settings;
 mod validate_transactions;
 mod wire;
 
 pub use dialect::ErrorForm;
-pub use render::{DocumentFormat, ReportRequest, render_report};
+pub use render::{DocumentFormat, RenderError, ReportRequest, read_transactions, render_report};
 pub use settings::{Settings, SettingsError};
 
 use std::sync::Arc;
@@ -72,6 +75,8 @@ const STARTER: Prompt = Prompt {
 pub fn pack(settings: &Settings) -> Result<Pack, SettingsError> {
     let service = Arc::new(CgtService::new(settings)?);
     Ok(Pack::new(INFO, CgtDialect::new(settings.errors))
+        .with_search_terms(include_str!("../search_terms.tsv"))
+        .with_listed_texts(include_str!("../listed_texts.tsv"))
         .with(parse_transactions::ParseTransactions)
         .with(calculate_report::CalculateReport::new(Arc::clone(&service)))
         .with(explain_matching::ExplainMatching::new(Arc::clone(&service)))
@@ -81,6 +86,7 @@ pub fn pack(settings: &Settings) -> Result<Pack, SettingsError> {
         .with(sa108_summary::Sa108Summary::new(Arc::clone(&service)))
         .with(compare_scenarios::CompareScenarios::new(Arc::clone(&service)))
         .with(check_repurchase::CheckRepurchase::new(Arc::clone(&service)))
+        .with(plan_disposals::PlanDisposals::new(Arc::clone(&service)))
         .with(validate_transactions::ValidateTransactions::new(Arc::clone(&service)))
         .with(import_transactions::ImportTransactions)
         .with(get_excess_reportable_income::GetExcessReportableIncome::new(service))

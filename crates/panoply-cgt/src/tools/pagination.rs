@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// About 17,000 tokens; the rest of a reply is for the parts around the list.
-pub(super) const BYTE_BUDGET: usize = 66_000;
+/// 17,000 tokens of 2.5 bytes; the rest of a reply is for the parts around the list.
+pub(super) const BYTE_BUDGET: usize = 42_000;
 
 /// Page of a list.
 #[derive(Clone, Copy, Debug, Serialize, panoply_contract::schemars::JsonSchema)]

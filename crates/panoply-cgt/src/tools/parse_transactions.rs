@@ -51,9 +51,11 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required.
+    #[schemars(extend("x-listed" = super::schema::listed_in_full()))]
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
     /// Maximum number of transactions to return; by default as many as fit.
     #[schemars(range(min = 1, max = 1000))]
@@ -105,9 +107,9 @@ impl Tool for ParseTransactions {
         let mut reply = Reply::new(output, text, evidence).table(table);
         if let Some(text) = suggestion {
             reply = reply.next(NextAction::new(
-                "calculate_report",
+                "validate_transactions",
                 json!({"cgt_content": text}),
-                "work out gains and losses",
+                "check that the records are complete",
             ));
         }
         Ok(reply)

@@ -1,8 +1,10 @@
-//! Report as a document, for the command line; agents use `calculate_report`.
+//! Report as a document of any size, for the command line; agents use `calculate_report`.
+
+use std::io::{self, Write};
 
 use panoply_contract::error::ToolError;
 
-use super::calculate_report::year_of;
+use super::calculate_report;
 use super::errors;
 use super::service::CgtService;
 use super::settings::Settings;
@@ -10,16 +12,16 @@ use crate::content;
 use crate::document::Heading;
 use crate::engine::Options;
 use crate::engine::report::{Rounding, report};
-use crate::html::html;
-use crate::pdf::pdf;
+use crate::import::Broker;
+use crate::tax_year::TaxYear;
+use crate::transaction::Row;
+use crate::{html, pdf, spreadsheet, text};
 
 /// Report to render.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportRequest<'a> {
-    /// Transactions, in either format.
-    pub content: &'a str,
-    /// Tax year, by the year it starts in; by default all.
-    pub year: Option<i64>,
+    /// Tax year; by default all.
+    pub year: Option<TaxYear>,
     /// Taxpayer's name.
     pub name: Option<&'a str>,
     /// Rounding of figures.
@@ -35,31 +37,71 @@ pub enum DocumentFormat {
     Pdf,
     /// HTML.
     Html,
+    /// The members of `calculate_report`, with all disposals.
+    Json,
+    /// One row per match.
+    Csv,
+    /// Plain text.
+    Text,
 }
 
-/// Renders the report as a document.
+/// Why a report could not be written.
+#[derive(Debug)]
+pub enum RenderError {
+    /// The transactions or settings are invalid.
+    Input(ToolError),
+    /// The output cannot be written.
+    Output(io::Error),
+}
+
+impl From<ToolError> for RenderError {
+    fn from(error: ToolError) -> Self {
+        Self::Input(error)
+    }
+}
+
+impl From<io::Error> for RenderError {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Parses transactions of either format. The text is dropped before the computation, which needs
+/// the memory.
+pub fn read_transactions(content: String) -> Result<Vec<Row>, ToolError> {
+    let parsed = content::read(&content).map_err(|problems| match Broker::recognise(&content) {
+        Some(broker) => errors::broker_export(broker.as_str())
+            .hint("convert it first: panoply cgt import FILE --output trades.cgt"),
+        None => errors::parse_error(&problems),
+    })?;
+    if parsed.rows.is_empty() { Err(errors::no_transactions()) } else { Ok(parsed.rows) }
+}
+
+/// Computes the report and writes it as a document.
 pub fn render_report(
     settings: &Settings,
+    rows: &[Row],
     request: &ReportRequest<'_>,
     format: DocumentFormat,
-) -> Result<Vec<u8>, ToolError> {
+    out: &mut dyn Write,
+) -> Result<(), RenderError> {
     let service = CgtService::new(settings)
         .map_err(|bad| ToolError::validation("BAD_SETTINGS", bad.to_string()))?;
-    let parsed =
-        content::read(request.content).map_err(|problems| errors::parse_error(&problems))?;
-    if parsed.rows.is_empty() {
-        return Err(errors::no_transactions());
-    }
-    let year = request.year.map(year_of).transpose()?;
-    let computation = service.compute(&parsed.rows, request.options)?;
-    let report = report(&computation, &service.parameters, year, request.rounding);
+    let options = Options { holdings_at: request.year.map(TaxYear::last_day), ..request.options };
+    let computation = service.compute(rows, options)?;
+    let rounding = request.rounding;
+    let report = report(&computation, &service.parameters, request.year, rounding);
     let heading = Heading {
         name: request.name,
-        transactions: parsed.rows.len(),
+        transactions: rows.len(),
         parameters_as_of: service.parameters.as_of.to_string(),
     };
-    Ok(match format {
-        DocumentFormat::Pdf => pdf(&report, request.rounding, &heading),
-        DocumentFormat::Html => html(&report, request.rounding, &heading).into_bytes(),
-    })
+    match format {
+        DocumentFormat::Pdf => pdf::write(&report, rounding, &heading, out)?,
+        DocumentFormat::Html => html::write(&report, rounding, &heading, out)?,
+        DocumentFormat::Csv => spreadsheet::write(&report, rounding, out)?,
+        DocumentFormat::Text => text::write(&report, rounding, out)?,
+        DocumentFormat::Json => calculate_report::write_json(&report, rounding, &service, out)?,
+    }
+    Ok(())
 }

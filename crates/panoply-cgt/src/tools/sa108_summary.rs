@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
-use serde_json::json;
 
-use super::arguments::{only_year, pounds_or_none};
-use super::calculate_report::year_of;
-use super::content::{self, Content};
+use super::arguments::{NumberText, YearText, only_year, pounds_or_none};
+use super::content::Content;
+use super::earlier_losses::{EarlierLossesOut, LossesGiven};
 use super::service::CgtService;
 use crate::engine::report::{Rounding, report};
 use crate::engine::{Options, SameDaySplit};
 use crate::estimate::{Situation, estimate};
+use crate::losses::EarlierLosses;
 use crate::money::Money;
-use crate::sa108::{FilledBox, boxes, reasons_to_report};
+use crate::sa108::{FilledBox, Known, ROUNDING, boxes, reasons_to_report};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "sa108_summary",
@@ -57,24 +57,26 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
     /// Tax year, by the year it starts in: 2024 is 2024/25.
-    #[schemars(range(min = 1900, max = 2100))]
-    year: i64,
+    year: YearText,
     /// Income of that year after allowances and reliefs, in pounds; required for box 51 only.
-    #[schemars(length(min = 1, max = 30))]
-    taxable_income: Option<String>,
-    /// Claimed and unused losses of earlier years, in pounds; default 0.
-    #[schemars(length(min = 1, max = 30))]
-    losses_brought_forward: Option<String>,
+    taxable_income: Option<NumberText>,
+    /// Claimed and unused losses of earlier years by the person's own records, in pounds. Without it they are those of the transactions, if `earlier_losses` is `claimed`.
+    losses_brought_forward: Option<NumberText>,
+    /// Whether losses of earlier years in the transactions were claimed in time; ask the person. Without it boxes 45 and 47 stay empty when there are such losses.
+    earlier_losses: Option<EarlierLosses>,
     /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     same_day_split: SameDaySplit,
 }
 
@@ -89,6 +91,10 @@ pub(crate) struct Output {
     report_needed: bool,
     /// Reasons to report.
     reasons: Vec<String>,
+    /// Losses of earlier years in the transactions, and whether they were claimed.
+    earlier_losses: EarlierLossesOut,
+    /// Rounding of the entries.
+    rounding: &'static str,
     /// Statute of the duty to report.
     law: String,
     /// Warnings for the reader.
@@ -125,25 +131,34 @@ impl Tool for Sa108Summary {
     }
 
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let year = year_of(params.year)?;
-        let situation = Situation {
-            taxable_income: pounds_or_none("taxable_income", params.taxable_income.as_deref())?,
-            losses_brought_forward: pounds_or_none(
-                "losses_brought_forward",
-                params.losses_brought_forward.as_deref(),
-            )?,
-            basic_rate_band: None,
-        };
+        let year = params.year.year()?;
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
         let computation = self.service.compute(
             &parsed.rows,
-            Options { allow_short: params.allow_short, same_day_split: params.same_day_split },
+            Options {
+                allow_short: params.allow_short,
+                same_day_split: params.same_day_split,
+                ..Options::default()
+            },
         )?;
         let parameters = &self.service.parameters;
-        let report = report(&computation, parameters, Some(year), Rounding::WholePounds);
+        let report = report(&computation, parameters, Some(year), Rounding::PerLeg);
         let of_year = only_year(&report)?;
+        let losses = LossesGiven::of(
+            params.losses_brought_forward.as_ref(),
+            params.earlier_losses,
+            of_year,
+        )?;
+        let situation = Situation {
+            taxable_income: pounds_or_none("taxable_income", params.taxable_income.as_ref())?,
+            losses_brought_forward: losses.brought_forward,
+            basic_rate_band: None,
+            other: &[],
+        };
         let estimate = estimate(of_year, parameters, situation);
-        let filled = boxes(of_year, estimate.as_ref(), params.taxable_income.is_some(), parameters);
+        let known =
+            Known { income: params.taxable_income.is_some(), losses: losses.open.is_none() };
+        let filled = boxes(of_year, estimate.as_ref(), known, parameters);
         let losses_used = estimate.as_ref().map_or(Money::ZERO, |estimate| estimate.losses_used);
         let reasons = reasons_to_report(of_year, losses_used, parameters);
         let text = match reasons.as_slice() {
@@ -162,28 +177,19 @@ impl Tool for Sa108Summary {
             report_needed: !reasons.is_empty(),
             reasons,
             law: parameters.reporting_law().to_owned(),
-            warnings: report.warnings.clone(),
+            earlier_losses: EarlierLossesOut::of(&report, of_year, &losses),
+            rounding: ROUNDING,
+            warnings: report.warnings.iter().cloned().chain(losses.warnings(of_year)).collect(),
         };
         let mut reply = Reply::new(output, text, self.service.evidence(parsed.rows.len()))
             .table(table)
             .assuming("all holdings are listed shares or securities: unlisted shares go into boxes 31 to 35")
             .assuming("there are no other gains or losses in the year");
-        if incomplete {
-            reply = reply.needing("taxable income of the year, for box 51");
+        if losses.open.is_some() {
+            reply = reply.needing("whether the losses of earlier years were claimed (`earlier_losses`), for boxes 45 and 47");
         }
-        let more = json!({
-            "year": year.start(),
-            "taxable_income": params.taxable_income.as_deref().unwrap_or("0"),
-            "losses_brought_forward": params.losses_brought_forward,
-        });
-        let arguments =
-            content::repeat_arguments(&parsed, params.allow_short, params.same_day_split, more);
-        if let (Some(arguments), Some(_)) = (arguments, &estimate) {
-            reply = reply.next(NextAction::new(
-                "estimate_tax",
-                arguments,
-                "see what the gains cost in tax",
-            ));
+        if incomplete && !known.income {
+            reply = reply.needing("taxable income of the year, for box 51");
         }
         Ok(reply)
     }

@@ -59,9 +59,10 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
     /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
@@ -131,8 +132,11 @@ impl Tool for ValidateTransactions {
             Err(error) if error.code == "PARSE_ERROR" => errors = problems_of(&error),
             Err(error) => return Err(error),
         }
-        let options =
-            Options { allow_short: params.allow_short, same_day_split: params.same_day_split };
+        let options = Options {
+            allow_short: params.allow_short,
+            same_day_split: params.same_day_split,
+            ..Options::default()
+        };
         if let Err(found) = compute(&rows, &self.service.rates, options) {
             let refusal = super::errors::engine_error(&found);
             errors.extend(problems_of(&refusal));
@@ -204,11 +208,17 @@ fn suspicious_rows(rows: &[Row], today: jiff::civil::Date) -> Vec<Finding> {
     let mut first_in: BTreeMap<&str, jiff::civil::Date> = BTreeMap::new();
     for row in rows {
         let transaction = &row.transaction;
-        if matches!(
-            transaction.kind,
-            Kind::Buy { .. } | Kind::SpouseIn { .. } | Kind::Opening { .. }
-        ) {
-            let first = first_in.entry(transaction.ticker.as_str()).or_insert(transaction.date);
+        let acquired = match &transaction.kind {
+            Kind::Buy { .. }
+            | Kind::SpouseIn { .. }
+            | Kind::Opening { .. }
+            | Kind::Scrip { .. }
+            | Kind::Rights { .. } => Some(&transaction.ticker),
+            // Shares of the other holding come from this one.
+            kind => kind.into_ticker(),
+        };
+        if let Some(ticker) = acquired {
+            let first = first_in.entry(ticker.as_str()).or_insert(transaction.date);
             *first = (*first).min(transaction.date);
         }
     }

@@ -34,7 +34,7 @@ impl AmountOut {
 pub(super) struct TransactionOut {
     /// Date, YYYY-MM-DD.
     date: String,
-    /// BUY, SELL, DIVIDEND, ACCUMULATION, CAPRETURN, SPLIT, UNSPLIT, RESTRUCT, SPOUSE_OUT, SPOUSE_IN or OPENING.
+    /// Action of the transaction language, such as BUY.
     action: String,
     /// Ticker, in upper case.
     ticker: String,
@@ -62,9 +62,21 @@ pub(super) struct TransactionOut {
     /// Alias of `tax`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tax_paid: Option<AmountOut>,
-    /// New shares per old share (SPLIT), old per new (UNSPLIT), or `old:new` (RESTRUCT).
+    /// New shares per old share (SPLIT), old per new (UNSPLIT), or `old:new` (RESTRUCT, BONUS).
     #[serde(skip_serializing_if = "Option::is_none")]
     ratio: Option<String>,
+    /// Ticker of the other holding: DEMERGER, TAKEOVER, RENAME.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    into: Option<String>,
+    /// Market value: CAPRETURN, DEMERGER, TAKEOVER, NEGLIGIBLE.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<AmountOut>,
+    /// Market value of the shares that remain: DEMERGER.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<AmountOut>,
+    /// Cash received beside the shares: TAKEOVER.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cash: Option<AmountOut>,
     /// Currency of the price or total; GBP by default.
     currency: String,
     /// Line in the input; the element number in a list.
@@ -80,10 +92,13 @@ impl TransactionOut {
             ticker: transaction.ticker.to_string(),
             currency: "GBP".to_owned(),
             line: row.location.line,
+            into: transaction.kind.into_ticker().map(ToString::to_string),
             ..Self::default()
         };
         match &transaction.kind {
-            Kind::Buy { quantity, price, fees } | Kind::Sell { quantity, price, fees } => {
+            Kind::Buy { quantity, price, fees }
+            | Kind::Sell { quantity, price, fees }
+            | Kind::Rights { quantity, price, fees } => {
                 out.shares(quantity.to_string());
                 out.currency = price.currency().to_string();
                 out.price = Some(AmountOut::of(*price));
@@ -98,18 +113,36 @@ impl TransactionOut {
                 out.paid(*total);
                 out.taxed(*tax);
             }
-            Kind::CapReturn { quantity, total, fees } => {
+            Kind::CapReturn { quantity, total, fees, value } => {
                 out.shares(quantity.to_string());
                 out.paid(*total);
                 out.fees = Some(AmountOut::of(*fees));
+                out.value = value.as_deref().copied().map(AmountOut::of);
             }
             Kind::Split { ratio } | Kind::Unsplit { ratio } => out.ratio = Some(ratio.to_string()),
-            Kind::Restruct { old, new } => out.ratio = Some(format!("{old}:{new}")),
+            Kind::Restruct { old, new } | Kind::Bonus { held: old, new } => {
+                out.ratio = Some(format!("{old}:{new}"));
+            }
             Kind::SpouseOut { quantity } => out.shares(quantity.to_string()),
-            Kind::SpouseIn { quantity, total } | Kind::Opening { quantity, cost: total } => {
+            Kind::SpouseIn { quantity, total }
+            | Kind::Opening { quantity, cost: total }
+            | Kind::Equalisation { quantity, total }
+            | Kind::Scrip { quantity, total } => {
                 out.shares(quantity.to_string());
                 out.paid(*total);
             }
+            Kind::Demerger(demerger) => {
+                out.shares(demerger.quantity.to_string());
+                out.value = Some(AmountOut::of(demerger.value));
+                out.remaining = Some(AmountOut::of(demerger.remaining));
+            }
+            Kind::Takeover(takeover) => {
+                out.shares(takeover.quantity.to_string());
+                out.cash = Some(AmountOut::of(takeover.cash));
+                out.value = takeover.value.map(AmountOut::of);
+            }
+            Kind::Rename { .. } => {}
+            Kind::Negligible { value } => out.value = Some(AmountOut::of(*value)),
         }
         out
     }

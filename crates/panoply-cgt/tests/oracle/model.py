@@ -2,7 +2,8 @@
 """An exact model of UK share identification in fractions, as an oracle for the Rust engine.
 
 Written from the statute, share by share and day by day, with none of the engine's tricks: no
-grains, no sweeps, no fixed point. It is slow and obviously right. It makes random portfolios with
+grains, no sweeps, no fixed point. It is slow and obviously right. `tests/outside/cgt_model.py` runs
+it on thousands of portfolios. It makes random portfolios with
 splits, capital returns, accumulations, spouse transfers and short sales, and prints for each the
 input lines and the exact figures that the engine must give.
 
@@ -19,6 +20,7 @@ def identify(rows, allow_short):
     days = sorted({r["date"] for r in rows})
     acquired = {d: [F(0), F(0)] for d in days}  # shares still unidentified, cost of those
     out = {d: [F(0), F(0), F(0)] for d in days}  # sold, given, net proceeds
+    joined = {d: [F(0), F(0)] for d in days}  # rights: shares that join the pool, and their cost
     factor = {}  # shares of that day for one share of the first day
     current = F(1)
     for d in days:
@@ -29,6 +31,8 @@ def identify(rows, allow_short):
                 current *= r["ratio"]
             elif r["action"] == "UNSPLIT":
                 current /= r["ratio"]
+            elif r["action"] == "BONUS":
+                current *= (r["held"] + r["new"]) / r["held"]
         for r in todays:
             if r["action"] == "BUY":
                 acquired[d][0] += r["quantity"]
@@ -41,9 +45,13 @@ def identify(rows, allow_short):
                 out[d][2] += r["quantity"] * r["price"] - r["fees"]
             elif r["action"] == "SPOUSE_OUT":
                 out[d][1] += r["quantity"]
+            elif r["action"] == "RIGHTS":
+                joined[d][0] += r["quantity"]
+                joined[d][1] += r["quantity"] * r["price"] + r["fees"]
     if not allow_short:
         held = F(0)
         for d in days:
+            held += joined[d][0] / factor[d]
             held += (acquired[d][0] - out[d][0] - out[d][1]) / factor[d]
             if held < 0:
                 return "exceeds_holding"
@@ -74,6 +82,7 @@ def identify(rows, allow_short):
     pool = F(0)
     short = []
     for d in days:
+        pool += joined[d][0] / factor[d]
         pool_today = pool * factor[d]
         take = min(left[d], pool_today)
         pool -= take / factor[d]
@@ -96,9 +105,25 @@ def identify(rows, allow_short):
     quantity, cost = F(0), F(0)  # the pool, in shares of the first day
     disposals, transfers = [], []
     for d in days:
+        if joined[d][0] and quantity == 0:
+            return "event_without_holding"
+        quantity += joined[d][0] / factor[d]
+        cost += joined[d][1]
         for r in [r for r in rows if r["date"] == d]:
-            if r["action"] == "CAPRETURN":
+            if r["action"] == "CAPRETURN" and "value" not in r:
                 cost -= r["total"]
+            elif r["action"] == "CAPRETURN":
+                if quantity == 0:
+                    return "event_without_holding"
+                received = r["total"]  # TCGA 1992 s.122: small, small but above the cost, or neither
+                small = received <= 3000 or received * 20 <= received + r["value"]
+                if small and received <= cost:
+                    cost -= received
+                else:
+                    part = cost if small else cost * received / (received + r["value"])
+                    cost -= part
+                    rule = "CostElection" if small else "PartDisposal"
+                    disposals.append([d, F(0), received, [[rule, F(0), part, received - part, None]]])
         if cost < 0:
             return "capital_return_exceeds_cost"
         for r in [r for r in rows if r["date"] == d]:
@@ -139,7 +164,7 @@ def text(x, places=9):
     return sign + digits[:-places] + "." + digits[-places:]
 
 
-def portfolio(seed):
+def portfolio(seed, corporate_actions=False):
     r = random.Random(seed)
     allow_short = seed % 4 == 3
     rows = []
@@ -148,7 +173,7 @@ def portfolio(seed):
         day = date(2018, 3, 1)
         for _ in range(r.randrange(6, 26)):
             day += timedelta(days=r.choice([0, 0, 1, 2, 7, 12, 29, 30, 31, 90]))
-            split_today = any(x["date"] == day and x["ticker"] == ticker and x["action"] in ("SPLIT", "UNSPLIT") for x in rows)
+            split_today = any(x["date"] == day and x["ticker"] == ticker and x["action"] in ("SPLIT", "UNSPLIT", "BONUS") for x in rows)
             any_today = any(x["date"] == day and x["ticker"] == ticker for x in rows)
             decimals = r.choice([0, 0, 1, 3])
             q = F(r.randrange(1, 4000), 10**decimals)
@@ -166,6 +191,16 @@ def portfolio(seed):
                     held /= ratio
             elif split_today:
                 continue
+            elif corporate_actions and kind > 0.94 and held > 0 and not any_today:
+                ratio = r.choice([(F(1), F(1)), (F(10), F(1)), (F(3), F(2))])
+                rows.append(dict(base, action="BONUS", held=ratio[0], new=ratio[1]))
+                held *= (ratio[0] + ratio[1]) / ratio[0]
+            elif corporate_actions and kind > 0.88 and held > 0 and not any_today:
+                rows.append(dict(base, action="RIGHTS", quantity=q, price=price, fees=fees))
+                held += q
+            elif corporate_actions and kind > 0.82 and held > 0 and not any_today:
+                total, value = F(r.randrange(1, 900000), 100), F(r.randrange(1, 9000000), 100)
+                rows.append(dict(base, action="CAPRETURN", quantity=F(1), total=total, value=value))
             elif kind < 0.12 and held > 0:
                 rows.append(dict(base, action="ACCUMULATION", quantity=F(1), total=F(r.randrange(1, 9000), 100)))
             elif kind < 0.16 and held > 0:
@@ -199,16 +234,20 @@ def plain(x):
 
 def line(row):
     t = f'{row["date"]} {row["action"]} {row["ticker"]}'
-    if row["action"] in ("BUY", "SELL"):
+    if row["action"] in ("BUY", "SELL", "RIGHTS"):
         t += f' {plain(row["quantity"])} @ {plain(row["price"])}'
         if row["fees"]:
             t += f' FEES {plain(row["fees"])}'
     elif row["action"] in ("SPLIT", "UNSPLIT"):
         t += f' RATIO {plain(row["ratio"])}'
+    elif row["action"] == "BONUS":
+        t += f' RATIO {plain(row["held"])}:{plain(row["new"])}'
     elif row["action"] == "SPOUSE_OUT":
         t += f' {plain(row["quantity"])}'
     else:
         t += f' {plain(row["quantity"])} TOTAL {plain(row["total"])}'
+        if "value" in row:
+            t += f' VALUE {plain(row["value"])}'
     return t
 
 
@@ -233,4 +272,5 @@ def main():
     print("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]")
 
 
-main()
+if __name__ == "__main__":
+    main()
