@@ -2,6 +2,7 @@
 
 use crate::event::Guid;
 use crate::run::Status;
+use crate::store::BlobKey;
 
 /// An error of reading or writing a run.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +10,20 @@ pub enum LogError {
     /// Stored bytes do not match the format.
     #[error("the stored run is damaged: {0}")]
     Damaged(&'static str),
+    /// A blob of a sealed run does not match its checksum.
+    #[error("the stored run is damaged: checksum mismatch in blob {0}")]
+    Checksum(BlobKey),
+    /// A blob of a sealed run does not exist.
+    #[error("the stored run is damaged: blob {0} is missing")]
+    MissingBlob(BlobKey),
+    /// The run was sealed in another version of the format.
+    #[error("the run was sealed in format {found}, and this version reads format {expected}")]
+    OtherFormat {
+        /// The version of the stored run.
+        found: u32,
+        /// The version that is read.
+        expected: u32,
+    },
     /// The storage backend failed.
     #[error("the store failed: {0}")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),

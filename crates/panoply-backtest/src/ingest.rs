@@ -13,6 +13,7 @@ use crate::event::{Event, Guid, Parent};
 use crate::line::Rejection;
 use crate::run::{RunHeader, RunRecord, Status};
 use crate::sealed::block::{BlockWriter, Entry, Link};
+use crate::sealed::checksum::ChecksummedBlobs;
 use crate::sealed::codec;
 use crate::sealed::head::Head;
 use crate::sealed::seal::{self, Progress, Source};
@@ -100,8 +101,13 @@ impl OpenRun {
                 created_at: now,
                 events: 0,
                 span: None,
+                summary: None,
             },
         };
+        // The id and the status of a `run.json` are columns of the catalog.
+        let mut record = record;
+        record.header.other.remove("runId");
+        record.header.other.remove("status");
         store.save(&record)?;
         let blobs = store.open_run(id)?;
         let head = stored_head(blobs.as_ref())?;
@@ -250,6 +256,7 @@ impl OpenRun {
         self.record.events = report.events;
         let span = (Timestamp::from_nanos(head.first), Timestamp::from_nanos(head.last));
         self.record.span = (head.events > 0).then_some(span);
+        self.record.summary = Some(head.summary);
         self.store.finish_seal(&self.record)?;
         Ok(report)
     }
@@ -287,7 +294,7 @@ impl OpenRun {
             warnings: head.problems[1],
         };
         let json = serde_json::to_vec(&report).map_err(LogError::store)?;
-        out.put(vec![(REPORT, json)])?;
+        ChecksummedBlobs::new(out.as_ref()).put(vec![(REPORT, json)])?;
         Ok((head, report))
     }
 }

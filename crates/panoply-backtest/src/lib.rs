@@ -13,6 +13,7 @@ pub mod import;
 pub mod ingest;
 pub mod line;
 mod number;
+pub mod performance;
 mod position;
 pub mod query;
 pub mod report;

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
@@ -112,6 +113,14 @@ pub fn format_line(run: Guid, event: &Event<'_>) -> String {
     }
     out.push_str(r#","validationErrors":null}"#);
     out
+}
+
+/// Formats an event with validation problems of its producer.
+pub(crate) fn format_line_with(run: Guid, event: &Event<'_>, problems: &[Value]) -> String {
+    let line = format_line(run, event);
+    let problems = Value::from(problems.to_vec());
+    let line = line.strip_suffix("null}").unwrap_or(&line);
+    format!("{line}{problems}}}")
 }
 
 #[derive(Deserialize)]

@@ -1,8 +1,8 @@
 //! Exact decimal numbers: a mantissa and a decimal scale.
 //!
 //! `0.1 + 0.2` equals `0.3` here. A number with more than eighteen digits falls back to a double.
-
 //! `rust_decimal` is not used: it has 28 digits in 16 bytes, and columns store one `i64` per value.
+
 /// A finite number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
@@ -201,25 +201,32 @@ fn decimal_text(mantissa: i128, scale: u8) -> String {
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-/// Whether a double represents the number without loss.
-pub(crate) fn fits_double(text: &str) -> bool {
-    match Number::parse(text) {
-        Some(Number::Exact { mantissa, scale }) => {
-            // Up to fifteen digits always round-trip; more are compared.
-            if mantissa.unsigned_abs() < 1_000_000_000_000_000 {
-                return true;
-            }
-            let printed = decimal_to_f64(i128::from(mantissa), scale).to_string();
-            Number::parse(&printed) == Some(Number::Exact { mantissa, scale })
+/// A number as JSON that prints the same decimal value, if a double has all its digits. `None` for a
+/// number that would change: the comparison is with the printer of the reply, because of several
+/// shortest forms of one double different printers choose different ones.
+#[cfg(feature = "tools")]
+pub(crate) fn lossless(text: &str) -> Option<serde_json::Number> {
+    const SAFE_INTEGER: u64 = 1 << 53;
+    let parsed = Number::parse(text)?;
+    if let Number::Exact { mantissa, scale: 0 } = parsed {
+        let is_safe = mantissa.unsigned_abs() <= SAFE_INTEGER;
+        let is_integer = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        if is_safe && is_integer {
+            return Some(mantissa.into());
         }
-        Some(Number::Double(value)) => {
-            significant_digits(text) == significant_digits(&format!("{value:e}"))
-        }
-        None => false,
     }
+    let number = serde_json::Number::from_f64(parsed.to_f64())?;
+    let is_same = match parsed {
+        // Up to fifteen digits always round-trip; more are compared.
+        Number::Exact { mantissa, .. } if mantissa.unsigned_abs() < 1_000_000_000_000_000 => true,
+        Number::Exact { .. } => Number::parse(&number.to_string()) == Some(parsed),
+        Number::Double(_) => significant_digits(text) == significant_digits(&number.to_string()),
+    };
+    is_same.then_some(number)
 }
 
 /// The significant digits, without sign, point, exponent, and leading and trailing zeros.
+#[cfg(feature = "tools")]
 fn significant_digits(text: &str) -> String {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
@@ -275,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn fits_double_detects_loss_of_precision() {
+    fn numbers_that_a_double_would_change_are_detected() {
         let cases = [
             ("175.50", true),
             ("0.1", true),
@@ -285,13 +292,25 @@ mod tests {
             ("1e30", true),
             ("1e400", false),
             ("123456789.123456789", false),
+            // Two shortest forms: 814786633366918.25 is the double of both.
+            ("814786633366918.3", false),
+            ("-0.0", true),
+            ("12345678901234567", false),
         ];
         for (text, expected) in cases {
-            assert_eq!(fits_double(text), expected, "text: {text}");
+            assert_eq!(lossless(text).is_some(), expected, "text: {text}");
         }
     }
 
     proptest! {
+        #[test]
+        fn lossless_numbers_print_the_same_value(mantissa in any::<i64>(), scale in 0_u8..18) {
+            let text = decimal_text(i128::from(mantissa), scale);
+            if let Some(number) = lossless(&text) {
+                prop_assert_eq!(Number::parse(&number.to_string()), Number::parse(&text));
+            }
+        }
+
         #[test]
         fn to_f64_rounds_like_the_standard_library(mantissa in any::<i64>(), scale in 0_u8..18) {
             let text = decimal_text(i128::from(mantissa), scale);

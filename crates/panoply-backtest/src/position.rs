@@ -55,6 +55,26 @@ pub(crate) fn to_f64(decimal: Decimal) -> f64 {
     decimal.to_string().parse().unwrap_or(f64::NAN)
 }
 
+/// Serializes a [`Decimal`] as text, so that no digit is lost.
+pub(crate) mod decimal_text {
+    use rust_decimal::Decimal;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(
+        amount: &Decimal,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&amount.normalize())
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(
+        deserializer: D,
+    ) -> Result<Decimal, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

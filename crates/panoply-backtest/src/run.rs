@@ -1,9 +1,12 @@
 //! A run: one execution of a strategy, and the metadata of its event log.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::event::Guid;
+use crate::performance::RunSummary;
 use crate::timestamp::Timestamp;
 
 /// The life cycle of a run.
@@ -31,7 +34,7 @@ impl Status {
     }
 }
 
-/// Metadata of a run: the content of a `RUN.json`.
+/// Metadata of a run: the content of a `RUN.json`. Members without a meaning here are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunHeader {
@@ -53,13 +56,32 @@ pub struct RunHeader {
     /// The engine that executed the strategy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The parameters of the strategy in this run, such as those of an optimisation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Value>,
+    /// Labels, such as the name of a sweep or of a walk-forward fold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Value>,
+    /// All other members.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
 }
 
 impl RunHeader {
+    /// The parameters and the configuration by dotted name; a parameter takes precedence.
+    pub fn settings(&self) -> BTreeMap<String, Value> {
+        let mut settings = BTreeMap::new();
+        for source in [&self.config, &self.parameters].into_iter().flatten() {
+            add_settings("", source, &mut settings);
+        }
+        settings
+    }
+
     /// The declared period. A missing or unreadable bound is unbounded.
     pub fn period(&self) -> (Timestamp, Timestamp) {
-        let read =
-            |text: &Option<String>| text.as_deref().and_then(|text| Timestamp::parse(text).ok());
+        let read = |text: &Option<String>| {
+            text.as_deref().and_then(|text| Timestamp::parse_bound(text).ok())
+        };
         (
             read(&self.start_time).unwrap_or(Timestamp::MIN),
             read(&self.end_time).unwrap_or(Timestamp::MAX),
@@ -76,6 +98,24 @@ impl RunHeader {
             strategy_name: self.strategy_name.or(other.strategy_name),
             config: self.config.or(other.config),
             source: self.source.or(other.source),
+            parameters: self.parameters.or(other.parameters),
+            tags: self.tags.or(other.tags),
+            other: other.other.into_iter().chain(self.other).collect(),
+        }
+    }
+}
+
+/// Adds the members of nested objects under their dotted names.
+fn add_settings(prefix: &str, value: &Value, settings: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                let separator = if prefix.is_empty() { "" } else { "." };
+                add_settings(&format!("{prefix}{separator}{name}"), value, settings);
+            }
+        }
+        other => {
+            settings.insert(prefix.to_owned(), other.clone());
         }
     }
 }
@@ -95,4 +135,6 @@ pub struct RunRecord {
     pub events: u64,
     /// Times of the first and the last event, once sealed.
     pub span: Option<(Timestamp, Timestamp)>,
+    /// The key figures, once sealed.
+    pub summary: Option<RunSummary>,
 }

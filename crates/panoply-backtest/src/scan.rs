@@ -111,6 +111,17 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
+/// The elements of an array, in order.
+pub(crate) fn elements(json: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut rest = json.trim_ascii_start().strip_prefix('[').unwrap_or_default();
+    std::iter::from_fn(move || {
+        let next = rest.trim_ascii_start();
+        let (found, after) = token(next.strip_prefix(',').unwrap_or(next).trim_ascii_start())?;
+        rest = after;
+        Some(found)
+    })
+}
+
 /// The first member with this name.
 pub(crate) fn member<'a>(json: &'a str, name: &str) -> Option<Token<'a>> {
     members(json).find(|(found, _)| *found == name).map(|(_, token)| token)
@@ -121,14 +132,41 @@ pub(crate) fn member_text(json: &str, name: &str) -> Option<String> {
     member(json, name)?.id_text().map(Cow::into_owned)
 }
 
-/// The value at a dotted path through nested objects.
+/// The value at a dotted path through nested objects; `\\.` is a dot within a name.
 pub(crate) fn at_path<'a>(json: &'a str, path: &str) -> Option<Token<'a>> {
     let mut token = Token::of(json)?;
-    for name in path.split('.') {
+    let mut rest = path;
+    loop {
         let Token::Object(json) = token else { return None };
-        token = member(json, name)?;
+        let (name, after) = first_name(rest);
+        token = member(json, &name)?;
+        match after {
+            None => return Some(token),
+            Some(after) => rest = after,
+        }
     }
-    Some(token)
+}
+
+/// The first name of a dotted path without its escapes, and the rest.
+fn first_name(path: &str) -> (Cow<'_, str>, Option<&str>) {
+    if !path.contains('\\') {
+        return match path.split_once('.') {
+            None => (Cow::Borrowed(path), None),
+            Some((name, rest)) => (Cow::Borrowed(name), Some(rest)),
+        };
+    }
+    let (mut name, mut is_escaped) = (String::new(), false);
+    for (place, character) in path.char_indices() {
+        match character {
+            '\\' if !is_escaped => is_escaped = true,
+            '.' if !is_escaped => return (Cow::Owned(name), path.get(place + 1..)),
+            other => {
+                name.push(other);
+                is_escaped = false;
+            }
+        }
+    }
+    (Cow::Owned(name), None)
 }
 
 /// The value at the start of `json`, and the rest.
@@ -222,6 +260,25 @@ mod tests {
         assert_eq!(at_path(json, "b.c"), Some(Token::Array(r#"["}",{"d":"\"]"}]"#)));
         assert_eq!(at_path(json, "b.x"), None);
         assert_eq!(at_path(json, "a.x"), None);
+        let dotted = r#"{"X.Y":1,"X":{"Y":2,"a\b":3}}"#;
+        assert_eq!(at_path(dotted, r"X\.Y"), Some(Token::Number("1")));
+        assert_eq!(at_path(dotted, "X.Y"), Some(Token::Number("2")));
+    }
+
+    #[test]
+    fn elements_are_yielded_in_order() {
+        let found: Vec<Token<'_>> = elements(r#" [1 , "a]" ,[2],{"b":3}, null ] "#).collect();
+        let expected = [
+            Token::Number("1"),
+            Token::Text("a]"),
+            Token::Array("[2]"),
+            Token::Object(r#"{"b":3}"#),
+            Token::Null,
+        ];
+        assert_eq!(found, expected);
+        for json in ["", "[]", "[ ]", "{}", "[", "7"] {
+            assert_eq!(elements(json).count(), 0, "{json}");
+        }
     }
 
     #[test]

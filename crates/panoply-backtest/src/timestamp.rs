@@ -1,22 +1,29 @@
 //! Timestamps in nanoseconds since 1970, UTC: parsed from ISO 8601, printed with minimal digits.
 //!
-//! An `i64` of nanoseconds covers 1677 to 2262. `jiff` is not used for parsing: engines write
+//! An `i64` of nanoseconds covers 1677 to 2262; a bound of a query may name any year from 0001 to
+//! 9999. `jiff` is not used for parsing: engines write fractions longer than nine digits and
+//! offsets without a colon or none at all, which are accepted here, and a log of ten million lines
+//! parses this field once per line.
 
-//! fractions longer than nine digits and offsets without a colon or none at all, which are accepted
-//! here, and a log of ten million lines parses this field once per line.
 use std::fmt;
 
 const NANOS: i64 = 1_000_000_000;
 const DAY_SECONDS: i64 = 86_400;
 
 /// Nanoseconds since 1970-01-01T00:00:00Z.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Timestamp(i64);
 
 /// A text that is not a timestamp.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{0}` is not an ISO 8601 time such as 2025-06-15T14:30:45.123Z")]
-pub struct BadTimestamp(pub String);
+pub enum BadTimestamp {
+    /// Not ISO 8601.
+    #[error("`{0}` is not an ISO 8601 time such as 2025-06-15T14:30:45.123Z")]
+    Format(String),
+    /// A valid time that nanoseconds in 64 bits cannot represent.
+    #[error("`{0}` is outside 1677-09-21 to 2262-04-11, the range of nanosecond timestamps")]
+    Range(String),
+}
 
 impl Timestamp {
     /// The earliest timestamp.
@@ -34,12 +41,20 @@ impl Timestamp {
         self.0
     }
 
-    /// Parses `YYYY-MM-DD`, optionally with `THH:MM:SS`, a fraction of any length (truncated to nine
-    /// digits) and an offset. Without an offset the time is UTC.
+    /// Parses a date (`2025-06-15`, `2025-166`, `2025-W24-7`, or the basic forms without hyphens),
+    /// optionally with a time (`T14:30:45`, `T143045`, `T24:00`), a fraction of any length
+    /// (truncated to nine digits) and an offset. Without an offset the time is UTC.
     pub fn parse(text: &str) -> Result<Self, BadTimestamp> {
-        parse(text.as_bytes())
-            .map(Self)
-            .ok_or_else(|| BadTimestamp(text.chars().take(80).collect()))
+        let (seconds, fraction) = parse(text.as_bytes()).ok_or_else(|| not_iso(text))?;
+        let nanos = seconds.checked_mul(NANOS).and_then(|nanos| nanos.checked_add(fraction));
+        nanos.map(Self).ok_or_else(|| BadTimestamp::Range(excerpt(text)))
+    }
+
+    /// Like [`parse`](Self::parse), for a bound of a query: a time beyond the range is the nearest
+    /// bound of the range.
+    pub fn parse_bound(text: &str) -> Result<Self, BadTimestamp> {
+        let (seconds, fraction) = parse(text.as_bytes()).ok_or_else(|| not_iso(text))?;
+        Ok(Self(seconds.saturating_mul(NANOS).saturating_add(fraction)))
     }
 
     /// The form in events: three fraction digits, or six or nine if needed.
@@ -108,47 +123,85 @@ fn push_padded(out: &mut String, mut number: i64, width: usize) {
     out.push_str(std::str::from_utf8(shown).unwrap_or_default());
 }
 
-fn parse(text: &[u8]) -> Option<i64> {
+fn not_iso(text: &str) -> BadTimestamp {
+    BadTimestamp::Format(excerpt(text))
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// Seconds since 1970 and nanoseconds.
+fn parse(text: &[u8]) -> Option<(i64, i64)> {
     let mut cursor = Cursor(text);
-    let year = cursor.number(4)?;
-    cursor.expect(b'-')?;
-    let month = cursor.number(2)?;
-    cursor.expect(b'-')?;
-    let day = cursor.number(2)?;
-    if !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) {
-        return None;
-    }
-    let mut seconds = days_from_civil(year, month, day) * DAY_SECONDS;
+    let mut seconds = cursor.date()? * DAY_SECONDS;
     let mut fraction = 0;
     if !cursor.0.is_empty() {
         match cursor.next()? {
             b'T' | b't' | b' ' => {}
             _ => return None,
         }
-        let hour = cursor.number(2)?;
-        cursor.expect(b':')?;
-        let minute = cursor.number(2)?;
-        let mut second = 0;
-        if cursor.skip(b':') {
-            second = cursor.number(2)?;
-            if cursor.skip(b'.') || cursor.skip(b',') {
-                fraction = cursor.fraction()?;
-            }
-        }
-        if hour > 23 || minute > 59 || second > 59 {
-            return None;
-        }
-        seconds += hour * 3600 + minute * 60 + second - cursor.offset()?;
+        let (second_of_day, nanos) = cursor.time_of_day()?;
+        fraction = nanos;
+        seconds += second_of_day - cursor.offset()?;
     }
-    if !cursor.0.is_empty() {
-        return None;
-    }
-    seconds.checked_mul(NANOS)?.checked_add(fraction)
+    cursor.0.is_empty().then_some((seconds, fraction))
 }
 
 struct Cursor<'a>(&'a [u8]);
 
 impl Cursor<'_> {
+    /// Days since 1970 of a calendar, ordinal or week date, in extended or basic form.
+    fn date(&mut self) -> Option<i64> {
+        let year = self.number(4).filter(|year| *year > 0)?;
+        let is_extended = self.skip(b'-');
+        if self.skip(b'W') {
+            let week = self.number(2)?;
+            let has_day = if is_extended { self.skip(b'-') } else { self.leading_digits() == 1 };
+            let day = if has_day { self.number(1)? } else { 1 };
+            return week_date(year, week, day);
+        }
+        let is_ordinal = self.leading_digits() == 3;
+        if is_ordinal {
+            let day = self.number(3)?;
+            let days = if days_in(year, 2) == 29 { 366 } else { 365 };
+            return (1..=days).contains(&day).then(|| days_from_civil(year, 1, 1) + day - 1);
+        }
+        let month = self.number(2)?;
+        if is_extended {
+            self.expect(b'-')?;
+        }
+        let day = self.number(2)?;
+        let is_valid = (1..=12).contains(&month) && day >= 1 && day <= days_in(year, month);
+        is_valid.then(|| days_from_civil(year, month, day))
+    }
+
+    /// Seconds of the day and nanoseconds. `24:00` is the end of the day.
+    fn time_of_day(&mut self) -> Option<(i64, i64)> {
+        let hour = self.number(2)?;
+        let (mut minute, mut second, mut fraction, mut has_second) = (0, 0, 0, false);
+        if self.skip(b':') {
+            minute = self.number(2)?;
+            has_second = self.skip(b':');
+        } else if self.leading_digits() >= 2 {
+            minute = self.number(2)?;
+            has_second = self.leading_digits() == 2;
+        }
+        if has_second {
+            second = self.number(2)?;
+            if self.skip(b'.') || self.skip(b',') {
+                fraction = self.fraction()?;
+            }
+        }
+        let is_end_of_day = hour == 24 && (minute, second, fraction) == (0, 0, 0);
+        let is_valid = (hour < 24 || is_end_of_day) && minute < 60 && second < 60;
+        is_valid.then_some((hour * 3600 + minute * 60 + second, fraction))
+    }
+
+    fn leading_digits(&self) -> usize {
+        self.0.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    }
+
     fn next(&mut self) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -222,8 +275,24 @@ const fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
+/// Days since 1970 of a week date. Week 1 contains 4 January and weeks start on Monday.
+fn week_date(year: i64, week: i64, day: i64) -> Option<i64> {
+    let first_monday = |year: i64| {
+        let fourth = days_from_civil(year, 1, 4);
+        fourth - weekday(fourth)
+    };
+    let monday = first_monday(year) + (week - 1) * 7;
+    let is_valid = week >= 1 && (1..=7).contains(&day) && monday < first_monday(year + 1);
+    is_valid.then(|| monday + day - 1)
+}
+
+/// The day of the week, from Monday 0, of a day since 1970. 1970-01-01 was a Thursday.
+pub(crate) const fn weekday(days: i64) -> i64 {
+    (days + 3).rem_euclid(7)
+}
+
 /// Howard Hinnant's `days_from_civil`: the year starts in March, so leap days fall at its end.
-const fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+pub(crate) const fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
@@ -232,7 +301,7 @@ const fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-const fn civil_from_days(days: i64) -> (i64, i64, i64) {
+pub(crate) const fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
@@ -265,7 +334,22 @@ mod tests {
             ("2024-02-29T00:00:00Z", Some("2024-02-29T00:00:00Z")),
             ("1969-12-31T23:59:59.5Z", Some("1969-12-31T23:59:59.500Z")),
             ("2025-02-29T00:00:00Z", None),
-            ("2025-06-15T24:00:00Z", None),
+            ("20250615T143045.5Z", Some("2025-06-15T14:30:45.500Z")),
+            ("20250615T1430+0200", Some("2025-06-15T12:30:00Z")),
+            ("20250615", Some("2025-06-15T00:00:00Z")),
+            ("2025-06-15T14Z", Some("2025-06-15T14:00:00Z")),
+            ("2025-12-31T24:00:00Z", Some("2026-01-01T00:00:00Z")),
+            ("2025-06-15T24:00:01Z", None),
+            ("2025-06-15T25:00:00Z", None),
+            // ISO 8601 examples of week and ordinal dates: 2008-12-29 is Monday of 2009-W01.
+            ("2009-W01-1", Some("2008-12-29T00:00:00Z")),
+            ("2009W537T12Z", Some("2010-01-03T12:00:00Z")),
+            ("2010-W53-1", None),
+            ("2004-366", Some("2004-12-31T00:00:00Z")),
+            ("2005366", None),
+            ("2025-W24-8", None),
+            ("2025-0615", None),
+            ("0000-01-01", None),
             ("2025-06-15T14:30:60Z", None),
             ("2025-06-15T14:30:45.Z", None),
             ("2025-06-15T14:30:45Zulu", None),
@@ -278,6 +362,20 @@ mod tests {
             let printed = Timestamp::parse(input).ok().map(|moment| moment.to_string());
             assert_eq!(printed.as_deref(), expected, "input: {input:?}");
         }
+    }
+
+    #[test]
+    fn bounds_beyond_the_range_saturate_and_events_name_the_range() {
+        for (text, bound) in [
+            ("9999-12-31T23:59:59Z", Timestamp::MAX),
+            ("0001-01-01T00:00:00Z", Timestamp::MIN),
+            ("1970-01-01T00:00:01Z", Timestamp::from_nanos(1_000_000_000)),
+        ] {
+            assert_eq!(Timestamp::parse_bound(text), Ok(bound), "{text}");
+        }
+        let error = Timestamp::parse("9999-12-31").unwrap_err().to_string();
+        assert!(error.contains("outside 1677-09-21 to 2262-04-11"), "{error}");
+        assert!(Timestamp::parse_bound("10000-01-01").is_err());
     }
 
     #[test]

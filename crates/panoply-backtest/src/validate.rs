@@ -3,20 +3,22 @@
 //! The rules follow the published contract (an `OrderId` that is not a GUID is an error, a missing
 //! `Price` a warning); rules it does not state follow the system the contract was derived from.
 
+use std::borrow::Cow;
+
 use crate::event::{EventType, Guid};
 use crate::number::Number;
-use crate::scan::Token;
 use crate::scan::outline::Outline;
+use crate::scan::{self, Token};
 
 /// Longer properties are an error.
 pub(crate) const MAX_PROPERTIES_BYTES: usize = 1 << 20;
 
-/// A violated rule.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// A violated rule, of this program or of the producer.
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
     /// The field, such as `Properties.OrderId`.
-    pub field: &'static str,
-    pub error: &'static str,
+    pub field: Cow<'static, str>,
+    pub error: Cow<'static, str>,
     pub severity: ProblemSeverity,
 }
 
@@ -40,14 +42,81 @@ impl ProblemSeverity {
 const MISSING: &str = "Missing required field";
 const MISSING_RECOMMENDED: &str = "Missing recommended field";
 const BAD_GUID: &str = "Invalid GUID format";
+const BAD_NUMBER: &str = "Invalid number format";
 
 const fn error(field: &'static str, error: &'static str) -> Problem {
+    let (field, error) = (Cow::Borrowed(field), Cow::Borrowed(error));
     Problem { field, error, severity: ProblemSeverity::Error }
 }
 
 const fn warning(field: &'static str, error: &'static str) -> Problem {
+    let (field, error) = (Cow::Borrowed(field), Cow::Borrowed(error));
     Problem { field, error, severity: ProblemSeverity::Warning }
 }
+
+/// The type of a property.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// A finite number, or a text that contains one.
+    Number,
+    /// A text, or a number used as a name.
+    Name,
+    /// `Buy` or `Sell`.
+    Direction,
+}
+
+impl Kind {
+    fn problem(self, token: Token<'_>) -> Option<&'static str> {
+        match self {
+            Self::Number => (!is_number(token)).then_some(BAD_NUMBER),
+            Self::Name => token.id_text().is_none().then_some("Not a text"),
+            Self::Direction => {
+                let is_side = matches!(token, Token::Text("Buy" | "Sell"));
+                (!is_side).then_some("Not one of Buy, Sell")
+            }
+        }
+    }
+}
+
+/// A property: the enclosing object, the name, the field in a problem, the type.
+type Typed = (Option<&'static str>, &'static str, &'static str, Kind);
+
+/// Declares the types of properties.
+macro_rules! typed {
+    ($($path:literal: $kind:ident),+ $(,)?) => {
+        &[$(typed!(@ $path, $kind)),+]
+    };
+    (@ $path:literal, $kind:ident) => {
+        (None, $path, concat!("Properties.", $path), Kind::$kind)
+    };
+    (in $parent:literal { $($path:literal),+ $(,)? }) => {
+        &[$((
+            Some($parent), $path, concat!("Properties.", $parent, ".", $path), Kind::Number
+        )),+]
+    };
+}
+
+const FILL: &[Typed] = typed!(
+    "SecuritySymbol": Name, "Direction": Direction, "Quantity": Number, "Price": Number,
+    "Commission": Number, "Slippage": Number,
+);
+const REJECTION: &[Typed] = typed!(
+    "SecuritySymbol": Name, "RequestedQuantity": Number, "RequestedPrice": Number,
+);
+const INDICATOR: &[Typed] = typed!("IndicatorName": Name, "SecuritySymbol": Name, "Value": Number);
+const POSITION: &[Typed] = typed!(
+    "SecuritySymbol": Name, "Quantity": Number, "AveragePrice": Number, "UnrealizedPnL": Number,
+    "RealizedPnL": Number,
+);
+const ORDER: &[Typed] = typed!(
+    "SecuritySymbol": Name, "Direction": Direction, "Quantity": Number, "Price": Number,
+);
+const STATE: &[Typed] =
+    typed!(in "StateAfter" { "RealizedPnL", "UnrealizedPnL", "Balance", "Equity" });
+const MARKET: &[Typed] = typed!(in "Data" {
+    "Open", "High", "Low", "Close", "Volume", "Price", "BidPrice", "AskPrice",
+});
+const SYMBOL: &[Typed] = typed!("SecuritySymbol": Name);
 
 /// Problems of the properties alone, given the event's type.
 pub(crate) fn properties(event_type: EventType, json: &str) -> Vec<Problem> {
@@ -71,28 +140,52 @@ pub(crate) fn property_problems(event_type: EventType, outline: &Outline<'_>) ->
             found.extend(order_id(present("OrderId")));
             found.extend(missing("Price", warning("Properties.Price", MISSING)));
             found.extend(missing("Quantity", warning("Properties.Quantity", MISSING_RECOMMENDED)));
+            check_types(FILL, outline, &mut found);
         }
         EventType::OrderRejection => {
             found.extend(order_id(present("OrderId")));
             let problem = error("Properties.RejectionReason", MISSING);
             found.extend(missing("RejectionReason", problem));
+            check_types(REJECTION, outline, &mut found);
         }
         EventType::IndicatorCalculation => {
             found.extend(missing("IndicatorName", error("Properties.IndicatorName", MISSING)));
             found.extend(missing("Value", error("Properties.Value", MISSING)));
-            if present("Value").is_some_and(|value| !is_number(value)) {
-                found.push(error("Properties.Value", "Invalid number format"));
-            }
+            check_types(INDICATOR, outline, &mut found);
         }
         EventType::PositionUpdate => {
             found.extend(missing("SecuritySymbol", error("Properties.SecuritySymbol", MISSING)));
+            check_types(POSITION, outline, &mut found);
         }
         EventType::RiskEvent => {
             found.extend(missing("RiskType", error("Properties.RiskType", MISSING)));
+            check_types(SYMBOL, outline, &mut found);
         }
-        EventType::StateChange | EventType::MarketDataEvent => {}
+        EventType::StateChange => match present("StateType") {
+            Some(Token::Text("Order")) => check_types(ORDER, outline, &mut found),
+            Some(Token::Text("PnL" | "Account")) => check_types(STATE, outline, &mut found),
+            _ => {}
+        },
+        EventType::MarketDataEvent => {
+            check_types(SYMBOL, outline, &mut found);
+            check_types(MARKET, outline, &mut found);
+        }
     }
     found
+}
+
+/// A property that is present, not null and of the wrong type is an error.
+fn check_types(types: &[Typed], outline: &Outline<'_>, found: &mut Vec<Problem>) {
+    for (parent, name, field, kind) in types {
+        let token = match parent {
+            None => outline.member(name),
+            Some(parent) => outline.member_of(parent, name),
+        };
+        let present = token.filter(|token| *token != Token::Null);
+        if let Some(problem) = present.and_then(|token| kind.problem(token)) {
+            found.push(error(field, problem));
+        }
+    }
 }
 
 fn order_id(token: Option<Token<'_>>) -> Option<Problem> {
@@ -103,6 +196,28 @@ fn order_id(token: Option<Token<'_>>) -> Option<Problem> {
 
 fn is_number(token: Token<'_>) -> bool {
     token.number_text().is_some_and(|text| Number::parse(text).is_some())
+}
+
+/// The problems that the producer listed in the event's original line.
+pub(crate) fn producer_problems(original: &str) -> Vec<Problem> {
+    let listed = scan::member(original, "validationErrors").and_then(|token| token.json());
+    scan::elements(listed.unwrap_or_default()).map(producer_problem).collect()
+}
+
+fn producer_problem(token: Token<'_>) -> Problem {
+    let json = token.json().unwrap_or_default();
+    let text = |name: &str| {
+        let mut members = scan::members(json);
+        let found = members.find(|(own, _)| own.eq_ignore_ascii_case(name));
+        found.and_then(|(_, token)| token.id_text()).map(Cow::into_owned)
+    };
+    let is_warning = text("severity").is_some_and(|word| word.eq_ignore_ascii_case("warning"));
+    let whole = || token.text().map_or_else(|| json.to_owned(), Cow::into_owned);
+    Problem {
+        field: text("field").unwrap_or_default().into(),
+        error: text("error").or_else(|| text("message")).unwrap_or_else(whole).into(),
+        severity: if is_warning { ProblemSeverity::Warning } else { ProblemSeverity::Error },
+    }
 }
 
 /// Validation result of an event in one stored byte: problems that depend on the whole run, and
@@ -123,6 +238,10 @@ impl Flags {
     pub(crate) const PROPERTY_ERROR: Self = Self(16);
     /// The properties have a warning.
     pub(crate) const PROPERTY_WARNING: Self = Self(32);
+    /// The producer listed an error.
+    pub(crate) const PRODUCER_ERROR: Self = Self(64);
+    /// The producer listed a warning.
+    pub(crate) const PRODUCER_WARNING: Self = Self(128);
 
     pub(crate) const fn of_byte(byte: u8) -> Self {
         Self(byte)
@@ -152,19 +271,45 @@ impl Flags {
         flags
     }
 
+    /// The flags for problems that the producer listed.
+    pub(crate) fn of_producer(problems: &[Problem]) -> Self {
+        let mut flags = Self::default();
+        for problem in problems {
+            flags.insert(match problem.severity {
+                ProblemSeverity::Error => Self::PRODUCER_ERROR,
+                ProblemSeverity::Warning => Self::PRODUCER_WARNING,
+            });
+        }
+        flags
+    }
+
     pub(crate) const fn is_error(self) -> bool {
-        self.contains(Self(Self::CIRCULAR.0 | Self::PARENT_UNREADABLE.0 | Self::PROPERTY_ERROR.0))
+        self.contains(Self(
+            Self::CIRCULAR.0
+                | Self::PARENT_UNREADABLE.0
+                | Self::PROPERTY_ERROR.0
+                | Self::PRODUCER_ERROR.0,
+        ))
     }
 
     pub(crate) const fn is_warning(self) -> bool {
         self.contains(Self(
-            Self::PARENT_MISSING.0 | Self::OUTSIDE_PERIOD.0 | Self::PROPERTY_WARNING.0,
+            Self::PARENT_MISSING.0
+                | Self::OUTSIDE_PERIOD.0
+                | Self::PROPERTY_WARNING.0
+                | Self::PRODUCER_WARNING.0,
         ))
     }
 }
 
-/// All problems of an event, in a fixed order.
-pub(crate) fn all(event_type: EventType, json: &str, flags: Flags) -> Vec<Problem> {
+/// All problems of an event, in a fixed order: those of its properties, of its links and time, and
+/// those that the producer listed in the original line.
+pub(crate) fn all(
+    event_type: EventType,
+    json: &str,
+    flags: Flags,
+    original: Option<&str>,
+) -> Vec<Problem> {
     let mut found = Vec::new();
     if flags.contains(Flags::PROPERTY_ERROR) || flags.contains(Flags::PROPERTY_WARNING) {
         found = properties(event_type, json);
@@ -176,8 +321,15 @@ pub(crate) fn all(event_type: EventType, json: &str, flags: Flags) -> Vec<Proble
         (Flags::OUTSIDE_PERIOD, warning("Timestamp", "Outside the period of the run")),
     ];
     found.extend(
-        later.iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, problem)| *problem),
+        later.into_iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, problem)| problem),
     );
+    if flags.contains(Flags::PRODUCER_ERROR) || flags.contains(Flags::PRODUCER_WARNING) {
+        for problem in producer_problems(original.unwrap_or_default()) {
+            if !found.contains(&problem) {
+                found.push(problem);
+            }
+        }
+    }
     found
 }
 
@@ -238,6 +390,27 @@ mod tests {
                 "Properties.SecuritySymbol: Missing required field (Error)",
             ),
             (T::RiskEvent, "{}".to_owned(), "Properties.RiskType: Missing required field (Error)"),
+            (
+                T::TradeExecution,
+                format!(r#"{{{ID},"Price":"NaN","Quantity":"x","Direction":"Hold","Slippage":true}}"#),
+                "Properties.Direction: Not one of Buy, Sell (Error), Properties.Quantity: Invalid number format (Error), Properties.Price: Invalid number format (Error), Properties.Slippage: Invalid number format (Error)",
+            ),
+            (
+                T::PositionUpdate,
+                r#"{"SecuritySymbol":["A"],"Quantity":"abc","AveragePrice":[1],"UnrealizedPnL":null}"#
+                    .to_owned(),
+                "Properties.SecuritySymbol: Not a text (Error), Properties.Quantity: Invalid number format (Error), Properties.AveragePrice: Invalid number format (Error)",
+            ),
+            (
+                T::StateChange,
+                r#"{"StateType":"PnL","RealizedPnL":"x","StateAfter":{"RealizedPnL":"x"}}"#.to_owned(),
+                "Properties.StateAfter.RealizedPnL: Invalid number format (Error)",
+            ),
+            (
+                T::MarketDataEvent,
+                r#"{"SecuritySymbol":7203,"Data":{"Close":1e999,"Open":"1.5"}}"#.to_owned(),
+                "Properties.Data.Close: Invalid number format (Error)",
+            ),
             (T::StateChange, "{}".to_owned(), ""),
             (T::MarketDataEvent, "{}".to_owned(), ""),
             (T::MarketDataEvent, "[]".to_owned(), "Properties: Not a JSON object (Error)"),
@@ -259,6 +432,17 @@ mod tests {
     }
 
     #[test]
+    fn problems_listed_by_the_producer_are_read_in_any_case() {
+        let line = r#"{"a":1,"validationErrors":[{"Field":"F","Error":"E","Severity":"Warning"},{"field":"g","message":"m"},"text"]}"#;
+        let listed: Vec<String> = producer_problems(line)
+            .iter()
+            .map(|p| format!("{}: {} ({})", p.field, p.error, p.severity.as_str()))
+            .collect();
+        assert_eq!(listed, ["F: E (Warning)", "g: m (Error)", ": text (Error)"]);
+        assert_eq!(producer_problems(r#"{"validationErrors":null}"#), []);
+    }
+
+    #[test]
     fn flags_distinguish_errors_from_warnings() {
         let mut flags = Flags::default();
         assert!(!flags.is_error() && !flags.is_warning());
@@ -266,8 +450,8 @@ mod tests {
         assert!(!flags.is_error() && flags.is_warning());
         flags.insert(Flags::CIRCULAR);
         assert!(flags.is_error());
-        let fields: Vec<&str> =
-            all(EventType::StateChange, "{}", flags).iter().map(|problem| problem.error).collect();
+        let found = all(EventType::StateChange, "{}", flags, None);
+        let fields: Vec<&str> = found.iter().map(|problem| problem.error.as_ref()).collect();
         assert_eq!(fields, ["Parent event not found", "Circular reference"]);
     }
 }

@@ -1,11 +1,12 @@
 //! Builder of events for the importers, and parsing of the engines' timestamps.
 
 use rust_decimal::Decimal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Import;
 use crate::error::LogError;
 use crate::event::{Event, EventType, Guid, Parent, Severity};
+use crate::line;
 use crate::number::{Number, Sum};
 use crate::position::Position;
 use crate::timestamp::Timestamp;
@@ -17,12 +18,21 @@ pub(crate) struct EventBuilder {
     parent: Option<Guid>,
     id: Option<Guid>,
     properties: String,
+    /// Fields that the source does not have, and what follows.
+    warnings: Vec<Value>,
 }
 
 impl EventBuilder {
     pub(crate) fn new(time: Timestamp, event_type: EventType) -> Self {
         let properties = String::from("{");
-        Self { time, event_type, severity: None, parent: None, id: None, properties }
+        let warnings = Vec::new();
+        Self { time, event_type, severity: None, parent: None, id: None, properties, warnings }
+    }
+
+    /// Adds a validation warning about what the source lacks.
+    pub(crate) fn warning(mut self, field: &str, error: &str) -> Self {
+        self.warnings.push(json!({"Field": field, "Error": error, "Severity": "Warning"}));
+        self
     }
 
     /// A state change of an order.
@@ -47,22 +57,22 @@ impl EventBuilder {
             .json("StateAfter", &(after.properties + "}"))
     }
 
-    /// A state change of total profit and loss.
-    pub(crate) fn pnl(time: Timestamp, realized: Decimal, unrealized: Decimal) -> Self {
-        let (realized, unrealized) = (decimal_text(realized), decimal_text(unrealized));
+    /// A state change of profit and loss in one currency.
+    pub(crate) fn pnl(time: Timestamp, realized: Decimal, unrealized: Option<Decimal>) -> Self {
+        let unrealized = unrealized.map(decimal_text).unwrap_or_default();
+        let realized = decimal_text(realized);
         let after = [("RealizedPnL", realized.as_str()), ("UnrealizedPnL", unrealized.as_str())];
         Self::new(time, EventType::StateChange)
             .text("StateType", "PnL")
             .object("StateAfter", &after)
     }
 
-    /// A position update.
+    /// A position update. Unrealized profit is left out: the source does not report it.
     pub(crate) fn position(time: Timestamp, symbol: &str, position: &Position) -> Self {
         Self::new(time, EventType::PositionUpdate)
             .text("SecuritySymbol", symbol)
             .decimal("Quantity", position.quantity)
             .decimal("AveragePrice", position.average)
-            .number("UnrealizedPnL", "0")
             .decimal("RealizedPnL", position.realized)
     }
 
@@ -137,12 +147,12 @@ impl EventBuilder {
         mut self,
         import: &mut Import,
         run: Guid,
-        line: u64,
+        line_number: u64,
         name: &str,
     ) -> Result<Guid, LogError> {
         self.properties.push('}');
         let id = self.id.unwrap_or_else(|| Guid::named(run, name));
-        let event = Event {
+        let mut event = Event {
             id,
             timestamp: self.time,
             event_type: self.event_type,
@@ -152,7 +162,10 @@ impl EventBuilder {
             parent: self.parent.map_or(Parent::None, Parent::Id),
             original: None,
         };
-        import.event(line, Some(run), &event)?;
+        if !self.warnings.is_empty() {
+            event.original = Some(line::format_line_with(run, &event, &self.warnings).into());
+        }
+        import.event(line_number, Some(run), &event)?;
         Ok(id)
     }
 }
@@ -188,9 +201,11 @@ pub(crate) fn timestamp_by_magnitude(text: &str) -> Option<Timestamp> {
     timestamp_in_unit(text, nanos)
 }
 
-/// Parses ISO 8601 or a count since 1970.
+/// Parses ISO 8601 or a count since 1970. Digits alone are a count unless they are a basic date.
 pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
-    Timestamp::parse(text).ok().or_else(|| timestamp_by_magnitude(text))
+    let is_count = text.len() != 8 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let iso = if is_count { None } else { Timestamp::parse(text).ok() };
+    iso.or_else(|| timestamp_by_magnitude(text))
 }
 
 #[cfg(test)]

@@ -94,7 +94,8 @@ struct Fill<'a> {
     external: String,
     signed: Decimal,
     price: Decimal,
-    fee: Decimal,
+    /// `None` if the trade has no fee rate.
+    fee: Option<Decimal>,
     reason: String,
     /// The engine's profit, on the closing fill.
     profit: Option<Decimal>,
@@ -142,7 +143,7 @@ fn strategy(
     for fill in &fills {
         check_stop(control.stop)?;
         let (position, closed) = pairs.entry(fill.pair).or_default();
-        if position.fill(fill.signed, fill.price, fill.fee).is_none() {
+        if position.fill(fill.signed, fill.price, fill.fee.unwrap_or_default()).is_none() {
             import.reject(fill.trade, format!("trade {}: its numbers are too large", fill.trade));
             continue;
         }
@@ -151,7 +152,7 @@ fn strategy(
             *closed += profit;
             position.realized = *closed;
         }
-        send(fill, position, run, import)?;
+        send(fill, position, &currency, run, import)?;
     }
     let last = member_text(json, "final_balance").as_deref().and_then(decimal);
     if let (Some(time), Some(last)) = (edge("backtest_end_ts").or(edge("backtest_end")), last) {
@@ -273,15 +274,18 @@ impl<'a> Trade<'a> {
         tag: Option<String>,
     ) -> Result<Fill<'a>, String> {
         let rate = number(self.json, if is_entry { "fee_open" } else { "fee_close" });
-        let cost = amount.checked_mul(price);
-        let fee = cost.and_then(|cost| cost.checked_mul(rate.unwrap_or_default()));
+        let cost = amount.checked_mul(price).ok_or("its numbers are too large")?;
+        let fee = match rate {
+            None => None,
+            Some(rate) => Some(cost.checked_mul(rate).ok_or("its numbers are too large")?),
+        };
         Ok(Fill {
             time,
             pair: self.pair,
             external: format!("{}-{index}", self.number),
             signed: if is_entry == self.is_short { -amount } else { amount },
             price,
-            fee: fee.ok_or("its numbers are too large")?,
+            fee,
             reason: tag.unwrap_or_else(|| if is_entry { "entry" } else { "exit" }.to_owned()),
             profit: None,
             trade: self.number,
@@ -320,6 +324,7 @@ fn elements<'a>(json: &'a str, name: &str) -> Vec<&'a RawValue> {
 fn send(
     fill: &Fill<'_>,
     position: &Position,
+    currency: &str,
     run: Guid,
     import: &mut Import,
 ) -> Result<(), LogError> {
@@ -339,8 +344,12 @@ fn send(
         .send(import, run, line, &format!("placed {name}"))?;
     let filled = described(EventBuilder::new(fill.time, EventType::TradeExecution))
         .parent(Some(placed))
-        .decimal("Commission", fill.fee)
-        .send(import, run, line, &format!("filled {name}"))?;
+        .text_if("Currency", Some(currency));
+    let filled = match fill.fee {
+        Some(fee) => filled.decimal("Commission", fee),
+        None => filled.warning("Properties.Commission", "The source has no fee rate"),
+    };
+    let filled = filled.send(import, run, line, &format!("filled {name}"))?;
     let update = EventBuilder::position(fill.time, fill.pair, position).parent(Some(filled));
     update.send(import, run, line, &format!("position {name}")).map(|_| ())
 }

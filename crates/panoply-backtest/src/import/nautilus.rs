@@ -15,6 +15,7 @@ use super::{Import, ImportControl};
 use crate::error::LogError;
 use crate::event::{EventType, Guid, Severity};
 use crate::position::decimal;
+use crate::run::RunHeader;
 use crate::scan::{self, Token, member_text};
 use crate::timestamp::Timestamp;
 
@@ -25,6 +26,8 @@ pub fn read(
     import: &mut Import,
     control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
+    let engine = Some("nautilus_trader".to_owned());
+    import.set_header(run, RunHeader { source: engine, ..RunHeader::default() })?;
     let mut reader =
         Reader { run, placed: BTreeMap::new(), fills: BTreeMap::new(), positions: BTreeMap::new() };
     each_object(source, import, control, |number, json, import| {
@@ -50,7 +53,6 @@ struct PositionState {
     /// Realized profit of closed lifetimes.
     closed_pnl: Decimal,
     realized: Decimal,
-    unrealized: Decimal,
     currency: String,
 }
 
@@ -200,11 +202,9 @@ impl Reader {
             record.amount("avg_px_open").unwrap_or_default()
         };
         position.realized = record.amount("realized_pnl").unwrap_or_default();
-        position.unrealized = record.amount("unrealized_pnl").unwrap_or_default();
         position.currency = record.cell("currency").unwrap_or_default();
         if kind == "PositionClosed" {
             position.closed_pnl += std::mem::take(&mut position.realized);
-            position.unrealized = Decimal::ZERO;
         }
         let own = self.positions.iter().filter(|((symbol, _), _)| *symbol == record.symbol);
         let Some(totals) = Totals::of(own.map(|(_, position)| position)) else {
@@ -217,19 +217,18 @@ impl Reader {
             .text("PositionId", &id)
             .decimal("Quantity", totals.signed)
             .decimal("AveragePrice", totals.average)
-            .decimal("UnrealizedPnL", totals.unrealized)
             .decimal("RealizedPnL", totals.realized)
             .text_if("Currency", record.cell("currency").as_deref())
             .text("PositionStatus", kind.trim_start_matches("Position"))
             .send(import, self.run, record.number, &record.name)?;
-        // A sum over currencies would need exchange rates, which the log does not have.
-        let currency = self.positions.values().next().map(|position| position.currency.clone());
-        let one_currency =
-            self.positions.values().all(|position| Some(&position.currency) == currency.as_ref());
-        if let (true, Some(all)) = (one_currency, Totals::of(self.positions.values())) {
-            EventBuilder::pnl(record.time, all.realized, all.unrealized)
+        // Profit is reported per currency: a sum over currencies would need exchange rates. The
+        // engine's unrealized profit is that of the moment of the event and would soon be stale.
+        let currency = record.cell("currency").unwrap_or_default();
+        let own = self.positions.values().filter(|position| position.currency == currency);
+        if let Some(all) = Totals::of(own) {
+            EventBuilder::pnl(record.time, all.realized, None)
                 .parent(Some(update))
-                .text_if("Currency", currency.as_deref())
+                .text_if("Currency", Some(&currency))
                 .text("ChangeReason", kind)
                 .send(import, self.run, record.number, &format!("{} pnl", record.name))?;
         }
@@ -302,20 +301,18 @@ struct Totals {
     signed: Decimal,
     average: Decimal,
     realized: Decimal,
-    unrealized: Decimal,
 }
 
 impl Totals {
     fn of<'a>(positions: impl Iterator<Item = &'a PositionState>) -> Option<Self> {
         let zero = Decimal::ZERO;
-        let mut totals = Self { signed: zero, average: zero, realized: zero, unrealized: zero };
+        let mut totals = Self { signed: zero, average: zero, realized: zero };
         let mut worth = zero;
         for position in positions {
             totals.signed = totals.signed.checked_add(position.signed)?;
             worth = worth.checked_add(position.average.checked_mul(position.signed)?)?;
             let realized = position.closed_pnl.checked_add(position.realized)?;
             totals.realized = totals.realized.checked_add(realized)?;
-            totals.unrealized = totals.unrealized.checked_add(position.unrealized)?;
         }
         if !totals.signed.is_zero() {
             totals.average = worth.checked_div(totals.signed)?;

@@ -95,7 +95,7 @@ impl Reader {
                     .decimal("UnrealizedPnL", open)
                     .decimal("RealizedPnL", realized);
                 let update = event.send(import, run, number, &format!("{name} position"))?;
-                EventBuilder::pnl(time, realized, open)
+                EventBuilder::pnl(time, realized, Some(open))
                     .parent(Some(update))
                     .text_if("ProcessState", cell("processState").as_deref())
                     .send(import, run, number, &name)?;

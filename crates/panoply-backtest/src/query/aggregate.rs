@@ -1,7 +1,10 @@
 //! Aggregates of a numeric property: statistics per column block, and values only of the two
 //! blocks at the edges of the range.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+
+use roaring::RoaringBitmap;
 
 use super::reader::SealedRun;
 use super::selection::{Entity, Filter};
@@ -10,8 +13,11 @@ use crate::event::{EventType, Severity};
 use crate::number::Number;
 use crate::scan;
 use crate::sealed::codec;
-use crate::sealed::column::{COLUMN_BLOCK, Stats};
+use crate::sealed::column::{COLUMN_BLOCK, ColumnHead, Stats};
+use crate::sealed::group_stats::GroupStats;
 use crate::sealed::head::Attribute;
+use crate::sealed::text_column::TextValue;
+use crate::store::{BlobKey, BlobKind};
 use crate::timestamp::Timestamp;
 
 /// An aggregate to compute.
@@ -32,8 +38,13 @@ pub enum GroupBy {
     Entity(Entity),
     /// By severity.
     Severity,
-    /// By intervals of this many nanoseconds, aligned to 1970.
-    Every(i64),
+    /// By intervals of `step` nanoseconds, one of which starts `origin` nanoseconds after 1970.
+    Every {
+        /// Length of an interval.
+        step: i64,
+        /// Start of one interval.
+        origin: i64,
+    },
 }
 
 /// The aggregate of one group.
@@ -45,6 +56,22 @@ pub struct Group {
     pub events: u64,
     /// Statistics of their values.
     pub stats: Stats,
+}
+
+/// A block of a column: all of its values, or some.
+enum ColumnPart {
+    Whole(u32),
+    Edge(u32, Range<usize>),
+}
+
+type StatsByName = Vec<(Box<str>, Stats)>;
+
+/// Statistics by group exist only for few groups; more are not looked for.
+const MAX_STORED_GROUPS: u64 = 4096;
+
+fn sort_groups(groups: &mut Vec<Group>, limit: usize) {
+    groups.sort_by(|a, b| b.events.cmp(&a.events).then_with(|| a.key.cmp(&b.key)));
+    groups.truncate(limit);
 }
 
 impl SealedRun {
@@ -73,8 +100,12 @@ impl SealedRun {
         stop: Stop<'_>,
     ) -> Result<Vec<Group>, LogError> {
         match by {
-            GroupBy::Every(step) => self.by_time(query, step, limit, stop),
+            GroupBy::Every { step, origin } => self.by_time(query, step, origin, limit, stop),
             GroupBy::Entity(entity) => {
+                if let Some(mut groups) = self.by_stored_groups(query, entity)? {
+                    sort_groups(&mut groups, limit);
+                    return Ok(groups);
+                }
                 let mut groups = Vec::new();
                 for (value, postings) in self.values(entity.dictionary(), usize::MAX)? {
                     check_stop(stop)?;
@@ -83,8 +114,7 @@ impl SealedRun {
                     let postings = own.range(query.range.clone());
                     self.push_group(&mut groups, query, value.into_string(), postings, stop)?;
                 }
-                groups.sort_by(|a, b| b.events.cmp(&a.events).then_with(|| a.key.cmp(&b.key)));
-                groups.truncate(limit);
+                sort_groups(&mut groups, limit);
                 Ok(groups)
             }
             GroupBy::Severity => {
@@ -100,10 +130,104 @@ impl SealedRun {
         }
     }
 
+    /// The groups of an entity from the statistics by group; `None` if the run has none for the
+    /// column. Only values of the two blocks at the edges of the range are read.
+    fn by_stored_groups(
+        &self,
+        query: &AggregateQuery<'_>,
+        entity: Entity,
+    ) -> Result<Option<Vec<Group>>, LogError> {
+        let dictionary = entity.dictionary();
+        let types = self.bitmap(Attribute::Type(query.event_type))?;
+        let mut groups: BTreeMap<Box<str>, Group> = BTreeMap::new();
+        // Events are counted by bitmaps, because a group may have events without a value.
+        let total = self.dictionary(dictionary)?.values;
+        if total > MAX_STORED_GROUPS {
+            return Ok(None);
+        }
+        for (value, postings) in self.values(dictionary, usize::MAX)? {
+            let set = self.posting_bitmap(dictionary, &postings)?;
+            let events = if query.range == (0..self.head().events) {
+                set.intersection_len(&types)
+            } else {
+                (&*set & &*types).range_cardinality(query.range.clone())
+            };
+            if events > 0 {
+                let key = value.to_string();
+                groups.insert(value, Group { key, events, stats: Stats::NONE });
+            }
+        }
+        let Some(column) = self.column(query.event_type, query.path) else {
+            let has_values = self.head().overflow;
+            return Ok((!has_values).then(|| groups.into_values().collect()));
+        };
+        let key = BlobKey::new(BlobKind::GroupStats, column, u32::from(dictionary.code()));
+        if !self.has(key)? {
+            return Ok(None);
+        }
+        let stored = self.cached(key, GroupStats::read)?;
+        let head = self.column_head(column)?;
+        for part in self.column_parts(&head, query, &types) {
+            match part {
+                ColumnPart::Whole(block) => {
+                    let block = stored.blocks.get(block as usize).map_or(&[][..], Vec::as_slice);
+                    for (place, stats) in block {
+                        let name = stored.names.get(*place);
+                        if let Some(group) = name.and_then(|name| groups.get_mut(name)) {
+                            group.stats.merge(stats);
+                        }
+                    }
+                }
+                ColumnPart::Edge(block, within) => {
+                    let Some(found) = self.edge_groups(query, entity, column, block, within)?
+                    else {
+                        return Ok(None);
+                    };
+                    for (name, stats) in found {
+                        if let Some(group) = groups.get_mut(&*name) {
+                            group.stats.merge(&stats);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Some(groups.into_values().collect()))
+    }
+
+    /// Statistics by group of some values of one column block; `None` without a text column of the
+    /// entity.
+    fn edge_groups(
+        &self,
+        query: &AggregateQuery<'_>,
+        entity: Entity,
+        column: u16,
+        block: u32,
+        within: Range<usize>,
+    ) -> Result<Option<StatsByName>, LogError> {
+        let Some(texts) = self.text_column(query.event_type, entity.property()) else {
+            return Ok(None);
+        };
+        let head = self.column_head(column)?;
+        let values = self.column_values(column, block)?;
+        let first = u64::from(block) * u64::from(COLUMN_BLOCK);
+        let mut by_value: BTreeMap<Box<str>, Vec<Number>> = BTreeMap::new();
+        let start = u32::try_from(first + within.start as u64).unwrap_or(u32::MAX);
+        let Some(rank) = head.presence.select(start) else { return Ok(Some(Vec::new())) };
+        let ranks = head.presence.range(rank..);
+        for (rank, number) in ranks.zip(values.get(within).unwrap_or_default()) {
+            if let Some(TextValue::Text(text)) = self.text_at(texts, rank)? {
+                by_value.entry(text).or_default().push(*number);
+            }
+        }
+        let stats = by_value.into_iter().map(|(name, values)| (name, Stats::of(&values)));
+        Ok(Some(stats.collect()))
+    }
+
     fn by_time(
         &self,
         query: &AggregateQuery<'_>,
         step: i64,
+        origin: i64,
         limit: usize,
         stop: Stop<'_>,
     ) -> Result<Vec<Group>, LogError> {
@@ -114,7 +238,7 @@ impl SealedRun {
         while let Some(first) = next.filter(|_| groups.len() < limit) {
             check_stop(stop)?;
             let time = self.event(first)?.timestamp().nanos();
-            let start = time - time.rem_euclid(step);
+            let start = time.saturating_sub(time.wrapping_sub(origin).rem_euclid(step));
             let end = Timestamp::from_nanos(start.saturating_add(step - 1));
             let until = self.between(None, Some(end))?.end.min(query.range.end);
             let part = AggregateQuery { range: first..until, ..query.clone() };
@@ -165,7 +289,7 @@ impl SealedRun {
         Ok(())
     }
 
-    fn column(&self, event_type: EventType, path: &str) -> Option<u16> {
+    pub(crate) fn column(&self, event_type: EventType, path: &str) -> Option<u16> {
         let found = self
             .head()
             .columns
@@ -183,36 +307,54 @@ impl SealedRun {
 
     fn column_stats(&self, group: u16, query: &AggregateQuery<'_>) -> Result<Stats, LogError> {
         let types = self.bitmap(Attribute::Type(query.event_type))?;
+        let head = self.column_head(group)?;
+        let mut stats = Stats::NONE;
+        for part in self.column_parts(&head, query, &types) {
+            match part {
+                ColumnPart::Whole(block) => {
+                    stats.merge(head.stats.get(block as usize).unwrap_or(&Stats::NONE));
+                }
+                ColumnPart::Edge(block, within) => {
+                    let values = self.column_values(group, block)?;
+                    stats.merge(&Stats::of(values.get(within).unwrap_or_default()));
+                }
+            }
+        }
+        Ok(stats)
+    }
+
+    /// The blocks of a column in the range of a query.
+    fn column_parts(
+        &self,
+        head: &ColumnHead,
+        query: &AggregateQuery<'_>,
+        types: &RoaringBitmap,
+    ) -> Vec<ColumnPart> {
         let rank = |seq: u32| {
             let rank = seq.checked_sub(1).map_or(0, |last| types.rank(last));
             u32::try_from(rank).unwrap_or(u32::MAX)
         };
-        let head = self.column_head(group)?;
         let from = head.values_before(rank(query.range.start));
         let to = head.values_before(rank(query.range.end));
         let size = u64::from(COLUMN_BLOCK);
-        let mut stats = Stats::NONE;
-        let mut at = from;
+        let (mut parts, mut at) = (Vec::new(), from);
         while at < to {
             let block = at / size;
             let end = ((block + 1) * size).min(to);
             let number = u32::try_from(block).unwrap_or(u32::MAX);
-            let block_stats = head.stats.get(number as usize);
-            match block_stats {
-                Some(block_stats) if at % size == 0 && end - at == block_stats.count => {
-                    stats.merge(block_stats);
-                }
-                _ => {
-                    let values = self.column_values(group, number)?;
-                    let within =
-                        |place: u64| usize::try_from(place - block * size).unwrap_or(usize::MAX);
-                    let part = values.get(within(at)..within(end)).unwrap_or_default();
-                    stats.merge(&Stats::of(part));
-                }
-            }
+            let is_whole = head
+                .stats
+                .get(number as usize)
+                .is_some_and(|stats| at % size == 0 && end - at == stats.count);
+            let within = |place: u64| usize::try_from(place - block * size).unwrap_or(usize::MAX);
+            parts.push(if is_whole {
+                ColumnPart::Whole(number)
+            } else {
+                ColumnPart::Edge(number, within(at)..within(end))
+            });
             at = end;
         }
-        Ok(stats)
+        parts
     }
 
     /// Reads every event, for properties without a column.

@@ -7,22 +7,24 @@ use roaring::RoaringBitmap;
 
 use super::cache::Cache;
 use super::sequence::ChainSearchCache;
-use crate::error::LogError;
+use crate::error::{LogError, Stop, check_stop};
 use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
 use crate::ingest::{REPORT, SealReport};
 use crate::line;
 use crate::number::Number;
 use crate::sealed::Weight;
 use crate::sealed::block::{BLOCK_EVENTS, Block, Link, Row};
+use crate::sealed::checksum::{ChecksummedBlobs, SealedBlobs};
 use crate::sealed::codec;
 use crate::sealed::column::{self, ColumnHead};
 use crate::sealed::dictionary::{
     self, Dictionary, DictionaryChunk, DictionaryIndex, Postings, chunk_key, posting_key,
 };
 use crate::sealed::directory::{CHUNK_EVENTS, DirectoryChunk, Kind};
-use crate::sealed::head::{Attribute, FORMAT, Head};
+use crate::sealed::head::{Attribute, Head, OLDEST_EXPORTED};
 use crate::sealed::ids::{IdChunk, IdIndex};
 use crate::sealed::links::LinkChunk;
+use crate::sealed::text_column::{Codes, TEXT_BLOCK, TextColumnHead, TextValue};
 use crate::store::{BlobKey, BlobKind, Blobs};
 use crate::timestamp::Timestamp;
 use crate::validate::{self, Flags, Problem};
@@ -30,7 +32,7 @@ use crate::validate::{self, Flags, Problem};
 /// A sealed run. Cheap to open, shared between threads.
 pub struct SealedRun {
     id: Guid,
-    blobs: Arc<dyn Blobs>,
+    blobs: SealedBlobs,
     cache: Arc<Cache>,
     head: Head,
     /// The first time of each directory chunk.
@@ -41,17 +43,31 @@ pub struct SealedRun {
 impl SealedRun {
     /// Opens a sealed run.
     pub fn open(id: Guid, blobs: Arc<dyn Blobs>, cache: Arc<Cache>) -> Result<Self, LogError> {
-        let head = blobs
-            .get(BlobKey::new(BlobKind::Head, 0, 0))?
-            .ok_or(LogError::Damaged("a sealed run has no head"))?;
-        let head: Head = serde_json::from_slice(&head)
-            .map_err(|_| LogError::Damaged("unreadable head of a sealed run"))?;
-        if head.format != FORMAT {
-            return Err(LogError::Damaged("the run was sealed in another format version"));
+        let head = Head::open(&blobs)?;
+        Self::with_head(id, head, ChecksummedBlobs::new(blobs), cache)
+    }
+
+    /// Opens a run to export it, also one that was sealed in the previous version of the format.
+    pub fn open_for_export(
+        id: Guid,
+        blobs: Arc<dyn Blobs>,
+        cache: Arc<Cache>,
+    ) -> Result<Self, LogError> {
+        match Head::of_older_format(&blobs).filter(|head| head.format >= OLDEST_EXPORTED) {
+            Some(head) => {
+                Self::with_head(id, head, ChecksummedBlobs::of_older_format(blobs), cache)
+            }
+            None => Self::open(id, blobs, cache),
         }
-        let times = blobs
-            .get(BlobKey::new(BlobKind::Times, 0, 0))?
-            .ok_or(LogError::Damaged("a sealed run has no time index"))?;
+    }
+
+    fn with_head(
+        id: Guid,
+        head: Head,
+        blobs: SealedBlobs,
+        cache: Arc<Cache>,
+    ) -> Result<Self, LogError> {
+        let times = blobs.require(BlobKey::new(BlobKind::Times, 0, 0))?;
         let times = codec::decompress(&times)?;
         let (times, _) = times.as_chunks::<8>();
         let times = times.iter().map(|time| i64::from_le_bytes(*time)).collect();
@@ -72,10 +88,24 @@ impl SealedRun {
         &self.head
     }
 
+    /// Reads every blob and verifies its checksum, and that none is missing. Returns the number of
+    /// blobs and of their bytes.
+    pub fn verify(&self, stop: Stop<'_>) -> Result<(u64, u64), LogError> {
+        let keys = self.blobs.keys()?;
+        let mut bytes = 0;
+        for key in &keys {
+            check_stop(stop)?;
+            bytes += self.blobs.require(*key)?.len() as u64;
+        }
+        if keys.len() as u64 != self.head.blobs {
+            return Err(LogError::Damaged("the number of blobs differs from that in the head"));
+        }
+        Ok((keys.len() as u64, bytes))
+    }
+
     /// The report of sealing.
     pub fn report(&self) -> Result<SealReport, LogError> {
-        let json =
-            self.blobs.get(REPORT)?.ok_or(LogError::Damaged("a sealed run has no seal report"))?;
+        let json = self.blobs.require(REPORT)?;
         serde_json::from_slice(&json).map_err(|_| LogError::Damaged("unreadable seal report"))
     }
 
@@ -226,8 +256,7 @@ impl SealedRun {
     /// Like [`links`](Self::links) without the cache, for a scan of all chunks.
     pub(crate) fn links_uncached(&self, number: u32) -> Result<LinkChunk, LogError> {
         let key = BlobKey::new(BlobKind::Links, 0, number);
-        let blob = self.blobs.get(key)?.ok_or(LogError::Damaged("a blob is missing"))?;
-        LinkChunk::read(number, &blob)
+        LinkChunk::read(number, &self.blobs.require(key)?)
     }
 
     pub(crate) fn bitmap(&self, attribute: Attribute) -> Result<Arc<RoaringBitmap>, LogError> {
@@ -244,6 +273,34 @@ impl SealedRun {
         number: u32,
     ) -> Result<Arc<Vec<Number>>, LogError> {
         self.cached(BlobKey::new(BlobKind::ColumnBlock, group, number), column::read_values)
+    }
+
+    /// The number of a text column, if the property has one.
+    pub(crate) fn text_column(&self, event_type: EventType, path: &str) -> Option<u16> {
+        let found = self.head.text_columns.iter().position(|column| {
+            column.event_type == event_type.code() && column.path == path && column.values.is_some()
+        });
+        found.and_then(|number| u16::try_from(number).ok())
+    }
+
+    pub(crate) fn text_head(&self, column: u16) -> Result<Arc<TextColumnHead>, LogError> {
+        self.cached(BlobKey::new(BlobKind::TextColumnHead, column, 0), TextColumnHead::read)
+    }
+
+    pub(crate) fn text_codes(&self, column: u16, number: u32) -> Result<Arc<Codes>, LogError> {
+        self.cached(BlobKey::new(BlobKind::TextColumnBlock, column, number), Codes::read)
+    }
+
+    /// The value in a text column of the event with this rank.
+    pub(crate) fn text_at(&self, column: u16, rank: u32) -> Result<Option<TextValue>, LogError> {
+        let head = self.text_head(column)?;
+        if !head.presence.contains(rank) {
+            return Ok(None);
+        }
+        let place = codec::count(usize::try_from(head.presence.rank(rank) - 1).unwrap_or_default());
+        let codes = self.text_codes(column, place / TEXT_BLOCK)?;
+        let code = codes.0.get((place % TEXT_BLOCK) as usize);
+        Ok(code.and_then(|code| head.values.get(usize::from(*code))).cloned())
     }
 
     pub(crate) fn dictionary(
@@ -311,22 +368,12 @@ impl SealedRun {
         key: BlobKey,
         read: impl FnOnce(&[u8]) -> Result<T, LogError>,
     ) -> Result<Arc<T>, LogError> {
-        self.cache.get_or_load(self.id, key, || {
-            let blob = self.blobs.get(key)?.ok_or(LogError::Damaged("a blob is missing"))?;
-            read(&blob)
-        })
+        self.cache.get_or_load(self.id, key, || read(&self.blobs.require(key)?))
     }
 
-    /// Like [`cached`](Self::cached), with a default for a blob that does not exist.
-    pub(crate) fn cached_or_default<T: Weight + Default>(
-        &self,
-        key: BlobKey,
-        read: impl FnOnce(&[u8]) -> Result<T, LogError>,
-    ) -> Result<Arc<T>, LogError> {
-        self.cache.get_or_load(self.id, key, || match self.blobs.get(key)? {
-            None => Ok(T::default()),
-            Some(blob) => read(&blob),
-        })
+    /// Whether a blob exists.
+    pub(crate) fn has(&self, key: BlobKey) -> Result<bool, LogError> {
+        self.blobs.get(key).map(|blob| blob.is_some())
     }
 }
 
@@ -388,6 +435,7 @@ impl StoredEvent {
     /// The validation problems.
     pub fn problems(&self) -> Vec<Problem> {
         let flags = self.row().map_or(Flags::default(), |row| row.flags);
-        validate::all(self.event_type(), self.properties(), flags)
+        let original = self.row().and_then(|row| self.block.original(row));
+        validate::all(self.event_type(), self.properties(), flags, original)
     }
 }

@@ -27,6 +27,7 @@ use crate::error::{LogError, Stop, check_stop};
 use crate::event::EventType;
 use crate::position::{Position, decimal};
 use crate::scan::{self, Token};
+use crate::sealed::directory::CHUNK_EVENTS;
 use crate::timestamp::Timestamp;
 
 /// The result of a reconciliation.
@@ -95,13 +96,16 @@ pub struct SecurityLedger {
     pub realized_in_log: Option<Decimal>,
     /// The currency of prices and profit; empty when the log names none.
     pub currency: String,
-    /// Timestamps with fills but no position update.
+    /// Fills that no position update follows.
     pub fills_without_update: u64,
-    /// The first fill at the first of those timestamps.
+    /// The first of them.
     pub first_fill_without_update: Option<u32>,
     reported: Option<(u32, Decimal)>,
     reported_profit: Option<(u32, Decimal)>,
-    filled: Option<u32>,
+    /// Fills whose update has not come yet.
+    pending: Vec<(u32, Timestamp)>,
+    /// The updates at the current timestamp, each with the fill that its links name.
+    update_causes: Vec<Option<u32>>,
 }
 
 /// The comparison for one source of amounts.
@@ -140,12 +144,34 @@ impl SealedRun {
                 reconciler.compare();
             }
             reconciler.time = Some(event.timestamp());
-            reconciler.process(seq, &event, symbol);
+            let fill = self.fill_behind(&event)?;
+            reconciler.process(seq, &event, fill, symbol);
         }
         reconciler.compare();
         Ok(reconciler.finish())
     }
+
+    /// The fill that caused a position update, by the links from child to parent.
+    fn fill_behind(&self, event: &StoredEvent) -> Result<Option<u32>, LogError> {
+        if event.event_type() != EventType::PositionUpdate {
+            return Ok(None);
+        }
+        let mut parent = event.parent_seq();
+        for _ in 0..MAX_LINKS_TO_FILL {
+            let Some(seq) = parent else { return Ok(None) };
+            if self.kind_and_rank(seq)?.0.event_type() == EventType::TradeExecution {
+                return Ok(Some(seq));
+            }
+            parent = self.links(seq / CHUNK_EVENTS)?.parent((seq % CHUNK_EVENTS) as usize);
+        }
+        Ok(None)
+    }
 }
+
+/// Links followed from an update to its fill: an engine may log an order or a trade between them.
+const MAX_LINKS_TO_FILL: usize = 4;
+/// Fills of one security this close together may share an update that names none of them.
+const SHARED_UPDATE: i64 = 1_000_000_000;
 
 /// Currencies that are compared.
 const MAX_CURRENCIES: usize = 32;
@@ -181,7 +207,7 @@ impl CurrencyTotal {
 }
 
 impl Reconciler {
-    fn process(&mut self, seq: u32, event: &StoredEvent, symbol: Option<&str>) {
+    fn process(&mut self, seq: u32, event: &StoredEvent, fill: Option<u32>, symbol: Option<&str>) {
         let json = event.properties();
         if event.event_type() == EventType::StateChange {
             return self.state(seq, json);
@@ -195,15 +221,19 @@ impl Reconciler {
         if symbol.is_some_and(|symbol| !symbol.eq_ignore_ascii_case(&own)) {
             return;
         }
-        let booked =
-            if is_fill { self.fill(seq, &own, json) } else { self.update(seq, &own, json) };
+        let time = event.timestamp();
+        let booked = if is_fill {
+            self.fill(seq, time, &own, json)
+        } else {
+            self.update(seq, fill, &own, json)
+        };
         match booked {
             Some(()) => self.changed_symbols.push(own.into_owned()),
             None => self.result.unusable += u64::from(is_fill),
         }
     }
 
-    fn fill(&mut self, seq: u32, symbol: &str, json: &str) -> Option<()> {
+    fn fill(&mut self, seq: u32, time: Timestamp, symbol: &str, json: &str) -> Option<()> {
         let quantity = number(json, "Quantity")?;
         let price = number(json, "Price")?;
         let direction = scan::member(json, "Direction").and_then(|token| token.text());
@@ -235,7 +265,7 @@ impl Reconciler {
             (true, true) | (false, false) => {}
         }
         ledger.fills += 1;
-        ledger.filled.get_or_insert(seq);
+        ledger.pending.push((seq, time));
         self.add_realized(currency, realized)?;
         commission_currency
             .map_or(Some(()), |currency| self.add_realized(currency, -foreign_commission))
@@ -260,7 +290,7 @@ impl Reconciler {
         Some(())
     }
 
-    fn update(&mut self, seq: u32, symbol: &str, json: &str) -> Option<()> {
+    fn update(&mut self, seq: u32, fill: Option<u32>, symbol: &str, json: &str) -> Option<()> {
         let quantity = number(json, "Quantity")?;
         let currency = self.known_currency(text(json, "Currency"));
         let ledger = self.result.securities.entry(symbol.to_owned()).or_default();
@@ -268,6 +298,7 @@ impl Reconciler {
             ledger.currency = currency;
         }
         ledger.updates += 1;
+        ledger.update_causes.push(fill);
         ledger.reported = Some((seq, quantity));
         if let Some(realized) = number(json, "RealizedPnL") {
             ledger.reported_profit = Some((seq, realized));
@@ -351,6 +382,11 @@ impl Reconciler {
     /// The result, without amounts whose currency is ambiguous.
     fn finish(self) -> Reconciliation {
         let mut result = self.result;
+        for ledger in result.securities.values_mut() {
+            for (seq, _) in std::mem::take(&mut ledger.pending) {
+                ledger.report_lost(seq);
+            }
+        }
         if self.too_many {
             result.uncompared.push(Uncompared::TooManyCurrencies);
         }
@@ -381,6 +417,31 @@ impl SecurityLedger {
         self.quantity.disagreements > 0 || self.profit.verdict().0.disagreements > 0
     }
 
+    /// Assigns an update to pending fills. If its links name a fill, it covers that one and those at
+    /// the same time; others wait for their own. Without a link it covers the last one and those
+    /// shortly before it, and older ones are without an update.
+    fn cover(&mut self, cause: Option<u32>) {
+        if let Some(seq) = cause {
+            let named = self.pending.iter().find(|(own, _)| *own == seq).map(|(_, time)| *time);
+            self.pending.retain(|(_, own)| Some(*own) != named);
+            return;
+        }
+        let Some((_, last)) = self.pending.last() else { return };
+        let last = last.nanos();
+        let is_covered = |time: Timestamp| last.saturating_sub(time.nanos()) <= SHARED_UPDATE;
+        for (seq, time) in std::mem::take(&mut self.pending) {
+            if !is_covered(time) {
+                self.report_lost(seq);
+            }
+        }
+    }
+
+    fn report_lost(&mut self, fill: u32) {
+        self.fills_without_update += 1;
+        let first = self.first_fill_without_update.get_or_insert(fill);
+        *first = fill.min(*first);
+    }
+
     fn compare(&mut self) {
         if let Some((seq, in_log)) = self.reported.take() {
             let by_fills = self.position.quantity;
@@ -388,10 +449,9 @@ impl SecurityLedger {
             let size = by_fills.abs().max(in_log.abs()).max(Decimal::ONE);
             let tolerance = size.checked_mul(Decimal::new(1, 9)).unwrap_or_default();
             self.quantity.add(Discrepancy { seq, by_fills, in_log }, tolerance);
-            self.filled = None;
-        } else if let Some(fill) = self.filled.take() {
-            self.fills_without_update += 1;
-            self.first_fill_without_update.get_or_insert(fill);
+        }
+        for cause in std::mem::take(&mut self.update_causes) {
+            self.cover(cause);
         }
         if let Some((seq, in_log)) = self.reported_profit.take() {
             self.profit.start_at_zero();

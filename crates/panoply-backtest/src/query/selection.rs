@@ -43,6 +43,16 @@ pub enum Entity {
 }
 
 impl Entity {
+    /// The property that names the entity.
+    pub(crate) const fn property(self) -> &'static str {
+        match self {
+            Self::Order => "OrderId",
+            Self::Symbol => "SecuritySymbol",
+            Self::Position => "PositionId",
+            Self::Indicator => "IndicatorName",
+        }
+    }
+
     pub(crate) const fn dictionary(self) -> Dictionary {
         match self {
             Self::Order => Dictionary::Order,

@@ -1,12 +1,18 @@
 //! The state of a strategy at a timestamp: last position and indicator values, open orders, profit
-//! and loss. Nothing is replayed: the last event of each key is looked up.
+//! and loss by currency. Nothing is replayed: the last event of each key is looked up, and so is the
+//! position by the fills where the log has no position updates.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use rust_decimal::Decimal;
 
 use super::reader::{SealedRun, StoredEvent};
 use crate::error::{LogError, Stop, check_stop};
 use crate::number::{Number, Sum};
+use crate::position::{Position, decimal};
 use crate::scan;
+use crate::sealed::books;
 use crate::sealed::dictionary::{Dictionary, Postings};
 use crate::sealed::directory::CHUNK_EVENTS;
 pub use crate::sealed::orders::OrderTerms;
@@ -29,16 +35,70 @@ pub struct View<'a> {
 pub struct Snapshot {
     /// The last event included; `None` before the first.
     pub seq: Option<u32>,
-    /// The last update of each position, by symbol.
-    pub positions: Vec<(String, StoredEvent)>,
+    /// The position in each security, by symbol.
+    pub positions: Vec<HeldPosition>,
     /// The last value of each indicator, by name and symbol.
     pub indicators: Vec<(String, String, StoredEvent)>,
     /// Open orders, first placed first.
     pub orders: Vec<OpenOrder>,
     /// Number of open orders, including those not listed.
     pub open_orders: usize,
-    /// Profit and loss.
-    pub pnl: Pnl,
+    /// Profit and loss by currency, sorted; one empty name when the log names none.
+    pub pnl: Vec<Pnl>,
+}
+
+/// A position: the last update in the log, completed from the fills and prices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldPosition {
+    /// The security.
+    pub symbol: String,
+    /// Currency of prices and profit; empty when the log names none.
+    pub currency: String,
+    /// The event that changed it last: an update, or a fill if the log has no updates.
+    pub seq: u32,
+    /// Signed quantity.
+    pub quantity: Option<Figure>,
+    /// Average price.
+    pub average: Option<Figure>,
+    /// Unrealized profit.
+    pub unrealized: Option<Figure>,
+    /// Realized profit.
+    pub realized: Option<Figure>,
+}
+
+/// A number of the state.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    /// As logged.
+    Logged(String),
+    /// Computed from fills and prices.
+    Derived(Decimal),
+}
+
+impl Figure {
+    fn logged(json: &str, name: &str) -> Option<Self> {
+        let text = scan::member(json, name)?.number_text()?;
+        Number::parse(text).map(|_| Self::Logged(text.to_owned()))
+    }
+
+    /// In decimal notation.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Logged(text) => text.clone(),
+            Self::Derived(amount) => amount.normalize().to_string(),
+        }
+    }
+
+    fn number(&self) -> Option<Number> {
+        Number::parse(&self.text())
+    }
+
+    fn decimal(&self) -> Option<Decimal> {
+        match self {
+            Self::Logged(text) => decimal(text),
+            Self::Derived(amount) => Some(*amount),
+        }
+    }
 }
 
 /// An open order.
@@ -50,15 +110,19 @@ pub struct OpenOrder {
     pub filled: Sum,
 }
 
-/// Profit and loss.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Profit and loss in one currency.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pnl {
+    /// The currency; empty when the log names none.
+    pub currency: String,
     /// Realized profit.
     pub realized: Sum,
     /// Unrealized profit of open positions.
     pub unrealized: Sum,
-    /// The source of both.
+    /// The source of realized profit.
     pub source: PnlSource,
+    /// Time of the state change.
+    pub time: Option<Timestamp>,
 }
 
 /// The source of profit and loss.
@@ -95,16 +159,18 @@ impl SealedRun {
                 indicators: Vec::new(),
                 orders: Vec::new(),
                 open_orders: 0,
-                pnl: Pnl {
+                pnl: vec![Pnl {
+                    currency: String::new(),
                     realized: Sum::ZERO,
                     unrealized: Sum::ZERO,
                     source: PnlSource::Positions,
-                },
+                    time: None,
+                }],
             });
         };
         let shown =
             |symbol: &str| view.symbol.is_none_or(|wanted| wanted.eq_ignore_ascii_case(symbol));
-        let positions = self.last_of_each(Dictionary::PositionState, last, stop, &shown)?;
+        let positions = self.positions(last, stop, &shown)?;
         let mut indicators = Vec::new();
         if view.indicators {
             let of_symbol =
@@ -148,7 +214,8 @@ impl SealedRun {
         Ok(found)
     }
 
-    fn last_posting(
+    /// The last posting at or before `last`.
+    pub(crate) fn last_posting(
         &self,
         dictionary: Dictionary,
         postings: &Postings,
@@ -164,30 +231,141 @@ impl SealedRun {
         Ok(index.and_then(|index| set.select(index)))
     }
 
+    /// The last update of each position, and positions by the fills of securities without updates.
+    fn positions(
+        &self,
+        last: u32,
+        stop: Stop<'_>,
+        shown: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<HeldPosition>, LogError> {
+        let securities = self.securities()?;
+        let currency = |symbol: &str| securities.currency(symbol).unwrap_or_default().into_owned();
+        let mut held = Vec::new();
+        for (symbol, event) in self.last_of_each(Dictionary::PositionState, last, stop, shown)? {
+            held.push(self.logged_position(symbol, &event, last, currency)?);
+        }
+        for (place, (symbol, postings)) in
+            self.values(Dictionary::FillState, usize::MAX)?.into_iter().enumerate()
+        {
+            if place % 256 == 0 {
+                check_stop(stop)?;
+            }
+            let is_logged = || self.postings(Dictionary::PositionState, &symbol);
+            if !shown(&symbol) || is_logged()?.is_some() {
+                continue;
+            }
+            let Some(fill) = self.fill_state(&postings, last)? else { continue };
+            let price = self.price_at(&symbol, last)?.map_or(fill.price, |price| price.price);
+            let unrealized = books::unrealized(&fill.position, price);
+            held.push(HeldPosition {
+                currency: currency(&symbol),
+                symbol: symbol.into_string(),
+                seq: fill.seq,
+                quantity: Some(Figure::Derived(fill.position.quantity)),
+                average: Some(Figure::Derived(fill.position.average)),
+                unrealized: unrealized.map(Figure::Derived),
+                realized: Some(Figure::Derived(fill.position.realized)),
+            });
+        }
+        held.sort_by(|a, b| a.symbol.cmp(&b.symbol));
+        Ok(held)
+    }
+
+    /// A position update; what it does not report is derived.
+    fn logged_position(
+        &self,
+        symbol: String,
+        event: &StoredEvent,
+        last: u32,
+        currency: impl Fn(&str) -> String,
+    ) -> Result<HeldPosition, LogError> {
+        let json = event.properties();
+        let figure = |name: &str| Figure::logged(json, name);
+        let named = scan::member(json, "Currency").and_then(|token| token.text());
+        let named = named.filter(|own| !own.is_empty()).map(std::borrow::Cow::into_owned);
+        let mut held = HeldPosition {
+            currency: named.unwrap_or_else(|| currency(&symbol)),
+            symbol,
+            seq: event.seq(),
+            quantity: figure("Quantity"),
+            average: figure("AveragePrice"),
+            unrealized: figure("UnrealizedPnL"),
+            realized: figure("RealizedPnL"),
+        };
+        if held.unrealized.is_none()
+            && let Some(quantity) = held.quantity.as_ref().and_then(Figure::decimal)
+        {
+            let average = held.average.as_ref().and_then(Figure::decimal).unwrap_or_default();
+            let position = Position { quantity, average, realized: Decimal::ZERO };
+            let price = self.price_at(&held.symbol, last)?.map_or(average, |price| price.price);
+            held.unrealized = books::unrealized(&position, price).map(Figure::Derived);
+        }
+        if (held.realized.is_none() || held.average.is_none())
+            && let Some(postings) = self.postings(Dictionary::FillState, &held.symbol)?
+            && let Some(fill) = self.fill_state(&postings, last)?
+        {
+            let Position { average, realized, .. } = fill.position;
+            held.realized = held.realized.or(Some(Figure::Derived(realized)));
+            held.average = held.average.or(Some(Figure::Derived(average)));
+        }
+        Ok(held)
+    }
+
+    /// Profit by currency: the last state change of each, else the sum of its positions.
     fn pnl(
         &self,
         last: u32,
         filtered: bool,
-        positions: &[(String, StoredEvent)],
-    ) -> Result<Pnl, LogError> {
-        if !filtered
-            && let Some(postings) = self.postings(Dictionary::PnlState, "")?
-            && let Some(seq) = self.last_posting(Dictionary::PnlState, &postings, last)?
-        {
-            let event = self.event(seq)?;
-            return Ok(Pnl {
-                realized: sum_of([number_at(event.properties(), "StateAfter.RealizedPnL")]),
-                unrealized: sum_of([number_at(event.properties(), "StateAfter.UnrealizedPnL")]),
-                source: PnlSource::StateChange,
+        positions: &[HeldPosition],
+    ) -> Result<Vec<Pnl>, LogError> {
+        let mut reported: BTreeMap<String, StoredEvent> = BTreeMap::new();
+        if !filtered {
+            for (currency, postings) in self.values(Dictionary::PnlState, usize::MAX)? {
+                if let Some(seq) = self.last_posting(Dictionary::PnlState, &postings, last)? {
+                    reported.insert(currency.into_string(), self.event(seq)?);
+                }
+            }
+        }
+        let mut by_currency: BTreeMap<String, Vec<&HeldPosition>> = BTreeMap::new();
+        for position in positions {
+            by_currency.entry(position.currency.clone()).or_default().push(position);
+        }
+        name_only_currency(&mut reported, &mut by_currency);
+        let currencies: BTreeSet<&String> = reported.keys().chain(by_currency.keys()).collect();
+        let mut all: Vec<Pnl> = Vec::new();
+        for currency in currencies {
+            let own = by_currency.get(currency).map_or(&[][..], Vec::as_slice);
+            let total = |of: fn(&HeldPosition) -> Option<&Figure>| {
+                sum_of(own.iter().map(|position| of(position).and_then(Figure::number)))
+            };
+            let unrealized = total(|position| position.unrealized.as_ref());
+            all.push(match reported.get(currency) {
+                Some(event) => {
+                    let json = event.properties();
+                    let logged = number_at(json, "StateAfter.UnrealizedPnL");
+                    Pnl {
+                        currency: currency.clone(),
+                        realized: sum_of([number_at(json, "StateAfter.RealizedPnL")]),
+                        unrealized: logged.map_or(unrealized, |own| sum_of([Some(own)])),
+                        source: PnlSource::StateChange,
+                        time: Some(event.timestamp()),
+                    }
+                }
+                None => Pnl {
+                    currency: currency.clone(),
+                    realized: total(|position| position.realized.as_ref()),
+                    unrealized,
+                    source: PnlSource::Positions,
+                    time: None,
+                },
             });
         }
-        let total =
-            |path| sum_of(positions.iter().map(|(_, event)| number_at(event.properties(), path)));
-        Ok(Pnl {
-            realized: total("RealizedPnL"),
-            unrealized: total("UnrealizedPnL"),
-            source: PnlSource::Positions,
-        })
+        if all.is_empty() {
+            let (realized, unrealized) = (Sum::ZERO, Sum::ZERO);
+            let (currency, source) = (String::new(), PnlSource::Positions);
+            all.push(Pnl { currency, realized, unrealized, source, time: None });
+        }
+        Ok(all)
     }
 
     fn open_orders(
@@ -238,7 +416,26 @@ impl SealedRun {
         kind: BlobKind,
         number: u32,
     ) -> Result<Arc<Vec<OrderRecord>>, LogError> {
-        self.cached_or_default(BlobKey::new(kind, 0, number), orders::read_records)
+        self.cached(BlobKey::new(kind, 0, number), orders::read_records)
+    }
+}
+
+/// If there is one named currency, unnamed amounts are in it.
+fn name_only_currency(
+    reported: &mut BTreeMap<String, StoredEvent>,
+    positions: &mut BTreeMap<String, Vec<&HeldPosition>>,
+) {
+    let named: BTreeSet<&String> =
+        reported.keys().chain(positions.keys()).filter(|own| !own.is_empty()).collect();
+    let only = match named.into_iter().collect::<Vec<_>>().as_slice() {
+        [only] => (*only).clone(),
+        _ => return,
+    };
+    if let Some(event) = reported.remove("") {
+        reported.entry(only.clone()).or_insert(event);
+    }
+    if let Some(unnamed) = positions.remove("") {
+        positions.entry(only).or_default().extend(unnamed);
     }
 }
 

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use rust_decimal::Decimal;
 
-use super::{Point, Report, Trade};
+use super::{MoneyFigures, Report};
+use crate::performance::{CurveSource, Point, Trade};
 use crate::position::to_f64;
 
 /// Maximum points of a curve; a screen has no more columns.
@@ -26,12 +27,19 @@ pub fn render(report: &Report) -> String {
         escape_html(title)
     );
     heading(&mut out, report, title);
-    summary_cards(&mut out, report);
-    let drawn = downsample(&report.curve);
-    let _ = writeln!(out, "<h2>{}</h2>", report.figures.curve.title());
-    chart(&mut out, &drawn, 300.0, "line");
-    out.push_str("<h2>Drawdown</h2>\n");
-    chart(&mut out, &drawdowns(&drawn), 140.0, "fall");
+    for (figures, curve) in report.figures.currencies.iter().zip(&report.curves) {
+        let currency = match figures.currency.as_str() {
+            "" => String::new(),
+            currency => format!(" in {}", escape_html(currency)),
+        };
+        summary_cards(&mut out, report, figures);
+        let drawn = downsample(curve);
+        let title = figures.curve.map_or("Equity", CurveSource::title);
+        let _ = writeln!(out, "<h2>{title}{currency}</h2>");
+        chart(&mut out, &drawn, 300.0, "line");
+        let _ = writeln!(out, "<h2>Drawdown{currency}</h2>");
+        chart(&mut out, &drawdowns(&drawn), 140.0, "fall");
+    }
     trades(&mut out, report);
     out.push_str("</main>\n</body>\n</html>\n");
     out
@@ -79,8 +87,7 @@ fn heading(out: &mut String, report: &Report, title: &str) {
     );
 }
 
-fn summary_cards(out: &mut String, report: &Report) {
-    let figures = &report.figures;
+fn summary_cards(out: &mut String, report: &Report, figures: &MoneyFigures) {
     let change = figures.end - figures.start;
     out.push_str("<dl>\n");
     let mut card = |name: &str, value: String, sign_class: &str| {
@@ -105,11 +112,12 @@ fn summary_cards(out: &mut String, report: &Report) {
     card("Profit factor", factor, "");
     card("Commissions", amount(figures.commissions), "");
     out.push_str("</dl>\n");
-    if figures.open > 0 || figures.unusable_fills > 0 {
+    let unusable_fills = report.figures.unusable_fills;
+    if figures.open > 0 || unusable_fills > 0 {
         let _ = writeln!(
             out,
             "<p>{} trades are still open at the end; {} fills could not be used.</p>",
-            figures.open, figures.unusable_fills
+            figures.open, unusable_fills
         );
     }
 }
@@ -185,18 +193,18 @@ fn trades(out: &mut String, report: &Report) {
 }
 
 fn row(out: &mut String, trade: &Trade) {
-    let profit = to_f64(trade.profit);
+    let profit = to_f64(trade.profit());
     let _ = writeln!(
         out,
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"{}\">{}</td></tr>",
         escape_html(&trade.symbol),
         if trade.is_long { "long" } else { "short" },
         shown_time(trade.opened),
-        shown_time(trade.closed),
+        trade.closed.map(shown_time).unwrap_or_default(),
         plain(trade.size),
         plain(trade.entry),
         plain(trade.exit),
-        trade.fills,
+        trade.fills.len(),
         sign_class(profit),
         signed(profit),
     );

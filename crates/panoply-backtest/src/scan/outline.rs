@@ -52,6 +52,17 @@ impl<'a> Outline<'a> {
         self.members.iter().find(own).map(|member| member.value)
     }
 
+    /// The first member with this name in the first top-level object named `parent`.
+    pub(crate) fn member_of(&self, parent: &str, name: &str) -> Option<Token<'a>> {
+        let is_parent = |member: &Member<'a>| member.depth == 0 && member.name == parent;
+        let first = self.members.iter().position(is_parent)? + 1;
+        let inner = self.members.get(first..)?.iter().take_while(|member| member.depth > 0);
+        inner
+            .filter(|member| member.depth == 1)
+            .find(|member| member.name == name)
+            .map(|member| member.value)
+    }
+
     /// Lists the remaining members of an object, including its closing brace.
     fn walk(&mut self, members: &mut Members<'a>, depth: usize) -> Option<()> {
         while let Some(name) = members.next_name() {
@@ -91,6 +102,8 @@ mod tests {
         let inside = Some(Token::Object(r#"{"c":{"d":"x"},"e":[{"f":2}]}"#));
         assert_eq!(outline.member("b"), inside);
         assert_eq!(outline.member("c"), None, "not looking into objects");
+        assert_eq!(outline.member_of("b", "e"), Some(Token::Array(r#"[{"f":2}]"#)));
+        assert_eq!(outline.member_of("b", "d"), None, "only direct members");
         assert!(outline.complete && outline.is_object);
     }
 

@@ -5,7 +5,8 @@ use roaring::RoaringBitmap;
 
 use super::Weight;
 use super::codec::{self, Reader, put_section, put_signed, put_varint};
-use super::dictionary;
+use super::dictionary::{self, GROUPED};
+use super::group_stats::GroupStatsWriter;
 use crate::error::LogError;
 use crate::number::{Number, Sum};
 
@@ -103,7 +104,7 @@ impl Stats {
         (self.count > 0).then(|| (self.m2 / self.count as f64).max(0.0).sqrt())
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
         put_varint(out, self.count);
         match self.sum {
             Sum::Exact { mantissa, scale } => {
@@ -120,7 +121,7 @@ impl Stats {
         }
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, LogError> {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, LogError> {
         let count = reader.varint()?;
         let sum = match reader.byte()? {
             u8::MAX => Sum::Double(reader.double()?),
@@ -144,11 +145,19 @@ pub(crate) struct ColumnWriter {
     total: Option<Stats>,
     last_rank: Option<u32>,
     pub(crate) blocks: u32,
+    /// By [`GROUPED`] entity.
+    groups: [GroupStatsWriter; GROUPED.len()],
 }
 
 impl ColumnWriter {
-    /// Adds the value of the event of this rank. Returns a block when one is full.
-    pub(crate) fn push(&mut self, rank: u32, number: Number) -> Result<Option<Vec<u8>>, LogError> {
+    /// Adds the value of the event of this rank, and the codes of its entities. Returns a block when
+    /// one is full.
+    pub(crate) fn push(
+        &mut self,
+        rank: u32,
+        number: Number,
+        entities: [u32; GROUPED.len()],
+    ) -> Result<Option<Vec<u8>>, LogError> {
         // Of a duplicate member name in one object only the first counts.
         if self.last_rank == Some(rank) {
             return Ok(None);
@@ -161,6 +170,9 @@ impl ColumnWriter {
             presence.insert(rank);
         }
         self.count += 1;
+        for (groups, code) in self.groups.iter_mut().zip(entities) {
+            groups.push(code);
+        }
         self.values.push(number);
         if self.values.len() < COLUMN_BLOCK as usize { Ok(None) } else { self.flush() }
     }
@@ -173,9 +185,15 @@ impl ColumnWriter {
         stats.write(&mut self.stats);
         self.total.get_or_insert(Stats::NONE).merge(&stats);
         let blob = write_values(&self.values)?;
+        self.groups.iter_mut().for_each(|groups| groups.flush(&self.values));
         self.values.clear();
         self.blocks += 1;
         Ok(Some(blob))
+    }
+
+    /// Statistics by entity, in the order of [`GROUPED`].
+    pub(crate) const fn groups(&self) -> &[GroupStatsWriter; GROUPED.len()] {
+        &self.groups
     }
 
     pub(crate) fn total(&self) -> Stats {
@@ -243,7 +261,7 @@ impl Weight for ColumnHead {
 const EXACT: u8 = 0;
 const DOUBLES: u8 = 1;
 
-fn write_values(values: &[Number]) -> Result<Vec<u8>, LogError> {
+pub(super) fn write_values(values: &[Number]) -> Result<Vec<u8>, LogError> {
     let mut out = Vec::with_capacity(values.len() * 4);
     put_varint(&mut out, values.len() as u64);
     match at_common_scale(values) {

@@ -29,9 +29,17 @@ pub(crate) enum Dictionary {
     PositionState,
     /// Valid indicator values, by name and symbol.
     IndicatorState,
-    /// State changes of profit and loss, under one empty key.
+    /// State changes of profit and loss, by currency.
     PnlState,
+    /// Market data with a price, by symbol.
+    PriceState,
+    /// Fills that changed a position, by symbol.
+    FillState,
 }
+
+/// The entities by which the statistics of columns are grouped.
+pub(crate) const GROUPED: [Dictionary; 3] =
+    [Dictionary::Symbol, Dictionary::Position, Dictionary::Indicator];
 
 impl Dictionary {
     pub(crate) const fn code(self) -> u16 {
@@ -43,6 +51,8 @@ impl Dictionary {
             Self::PositionState => 4,
             Self::IndicatorState => 5,
             Self::PnlState => 6,
+            Self::PriceState => 7,
+            Self::FillState => 8,
         }
     }
 }
@@ -76,7 +86,8 @@ impl Default for DictionaryWriter {
 }
 
 impl DictionaryWriter {
-    pub(crate) fn push(&mut self, value: &str, seq: u32) {
+    /// Adds a posting. Returns the code of the value: its index in order of first occurrence.
+    pub(crate) fn push(&mut self, value: &str, seq: u32) -> u32 {
         let slot = recent_slot(value);
         let recent = self.recent.get(slot).copied().unwrap_or_default();
         let index = match self.values.get(recent) {
@@ -91,6 +102,12 @@ impl DictionaryWriter {
         {
             postings.push(seq);
         }
+        count(index)
+    }
+
+    /// The value with a code.
+    pub(crate) fn value(&self, code: u32) -> Option<&str> {
+        self.values.get(code as usize).map(|(value, _)| &**value)
     }
 
     fn index_or_insert(&mut self, value: &str) -> usize {

@@ -1,14 +1,23 @@
 //! The head of a sealed run: metadata, counts and columns, and the keys of the attribute bitmaps.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+use super::checksum::ChecksummedBlobs;
+use crate::error::LogError;
 use crate::event::{Category, EventType, Severity};
+use crate::performance::{CurveInfo, RunSummary};
 use crate::run::RunHeader;
-use crate::store::{BlobKey, BlobKind};
+use crate::store::{BlobKey, BlobKind, Blobs};
 
-/// Version of docs/formats/sealed-run.md; a reader rejects any other. Version 2 omits children
-/// that are in the same chunk as their parent.
-pub(crate) const FORMAT: u32 = 2;
+/// Version of docs/formats/sealed-run.md; a reader rejects any other. Version 3 has checksums, the
+/// books of the run, text columns and content hashes.
+pub(crate) const FORMAT: u32 = 3;
+/// The oldest version whose events can be exported.
+pub(crate) const OLDEST_EXPORTED: u32 = 2;
+
+const HEAD: BlobKey = BlobKey::new(BlobKind::Head, 0, 0);
 
 /// The head of a sealed run, stored as JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -40,6 +49,32 @@ pub struct Head {
     /// Missing parents, and circular parent links.
     #[serde(rename = "loose")]
     pub unresolved_parents: [u64; 2],
+    /// The text and boolean properties, by text column number.
+    #[serde(default)]
+    pub text_columns: Vec<TextColumnInfo>,
+    /// Number of trades.
+    #[serde(default)]
+    pub trades: u64,
+    /// The equity curves, by curve number.
+    #[serde(default)]
+    pub curves: Vec<CurveInfo>,
+    /// The key figures.
+    #[serde(default)]
+    pub summary: RunSummary,
+    /// Number of blobs, including this one and the report of sealing.
+    #[serde(default)]
+    pub(crate) blobs: u64,
+}
+
+/// A text column: a property of one event type that has texts or booleans.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TextColumnInfo {
+    pub(crate) event_type: u8,
+    /// Member names joined by dots.
+    pub path: String,
+    /// Distinct values; `None` if there are too many for a column.
+    pub values: Option<u32>,
 }
 
 /// A column: a numeric property of one event type.
@@ -65,6 +100,31 @@ impl ColumnInfo {
 }
 
 impl Head {
+    /// Reads the head of a sealed run. Fails for another version of the format.
+    pub(crate) fn open(blobs: &Arc<dyn Blobs>) -> Result<Self, LogError> {
+        let damaged = |_| LogError::Damaged("unreadable head of a sealed run");
+        match ChecksummedBlobs::new(blobs).require(HEAD) {
+            Ok(json) => {
+                let head: Self = serde_json::from_slice(&json).map_err(damaged)?;
+                match head.format {
+                    FORMAT => Ok(head),
+                    found => Err(LogError::OtherFormat { found, expected: FORMAT }),
+                }
+            }
+            // Versions before 3 have no checksums.
+            Err(error) => Err(Self::of_older_format(blobs).map_or(error, |head| {
+                LogError::OtherFormat { found: head.format, expected: FORMAT }
+            })),
+        }
+    }
+
+    /// The head of a run in a version without checksums.
+    pub(crate) fn of_older_format(blobs: &Arc<dyn Blobs>) -> Option<Self> {
+        let json = blobs.get(HEAD).ok()??;
+        let head: Self = serde_json::from_slice(&json).ok()?;
+        (head.format < FORMAT).then_some(head)
+    }
+
     /// Number of events of a type.
     pub fn count_of(&self, event_type: EventType) -> u64 {
         let row = self.counts.get(usize::from(event_type.code()));

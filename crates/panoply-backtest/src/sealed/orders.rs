@@ -232,8 +232,13 @@ impl OrderTracker {
         }
     }
 
-    /// Encodes all orders.
-    pub(crate) fn finish(mut self, out: &mut Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
+    /// Encodes all orders of a run with this many chunks. Every chunk has a blob of local orders, so
+    /// that a missing one is detected.
+    pub(crate) fn finish(
+        mut self,
+        chunks: u32,
+        out: &mut Vec<(BlobKey, Vec<u8>)>,
+    ) -> Result<(), LogError> {
         self.closed.extend(self.open_orders.into_values());
         let mut records = self.closed;
         records.sort_unstable_by(|a, b| {
@@ -242,9 +247,12 @@ impl OrderTracker {
         let (long, local): (Vec<OrderRecord>, Vec<OrderRecord>) = records
             .into_iter()
             .partition(|record| record.placed / CHUNK_EVENTS != record.ended / CHUNK_EVENTS);
-        for chunk in local.chunk_by(|a, b| a.placed / CHUNK_EVENTS == b.placed / CHUNK_EVENTS) {
-            let number = chunk.first().map_or(0, |record| record.placed / CHUNK_EVENTS);
+        let mut rest = local.as_slice();
+        for number in 0..chunks {
+            let own = rest.partition_point(|record| record.placed / CHUNK_EVENTS <= number);
+            let (chunk, after) = rest.split_at(own);
             out.push((BlobKey::new(BlobKind::OrdersLocal, 0, number), write_records(chunk)?));
+            rest = after;
         }
         for (number, chunk) in long.chunks(LONG_CHUNK_ORDERS as usize).enumerate() {
             let key = BlobKey::new(BlobKind::OrdersLong, 0, count(number));
@@ -501,7 +509,7 @@ mod tests {
             .collect();
         let tracker = OrderTracker { closed: long.clone(), ..OrderTracker::default() };
         let mut blobs = Vec::new();
-        tracker.finish(&mut blobs).unwrap();
+        tracker.finish(30, &mut blobs).unwrap();
         let blobs: HashMap<BlobKey, Vec<u8>> = blobs.into_iter().collect();
         let index = OrderIndex::read(&blobs[&BlobKey::new(BlobKind::OrdersIndex, 0, 0)]).unwrap();
         assert!(index.starts.len() > 3, "{:?}", index.starts);

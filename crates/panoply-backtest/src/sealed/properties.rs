@@ -30,24 +30,21 @@ impl Default for PathTable {
 }
 
 impl PathTable {
-    /// Calls `visit` with each number and each text that may be one. Returns false if some were
-    /// nested too deep or exceeded [`MAX_NAMES_PER_OBJECT`].
+    /// Calls `visit` with each number, text and boolean. Returns false if some were nested too deep or
+    /// exceeded [`MAX_NAMES_PER_OBJECT`].
     pub(crate) fn walk(
         &mut self,
         outline: &Outline<'_>,
-        mut visit: impl FnMut(PathId, &str) -> Result<(), LogError>,
+        mut visit: impl FnMut(PathId, Token<'_>) -> Result<(), LogError>,
     ) -> Result<bool, LogError> {
         let mut complete = outline.complete;
         // The path of the enclosing object at each depth; `None` if it has none.
         let mut parent_at_depth = [None; MAX_DEPTH + 1];
         parent_at_depth[0] = Some(0);
         for member in &outline.members {
-            let text = match member.value {
-                Token::Number(text) => text,
-                Token::Text(text) if looks_numeric(text) => text.trim(),
-                Token::Object(_) => "",
-                Token::Text(_) | Token::Array(_) | Token::Bool(_) | Token::Null => continue,
-            };
+            if matches!(member.value, Token::Array(_) | Token::Null) {
+                continue;
+            }
             let parent = parent_at_depth.get(member.depth).copied().flatten();
             let path = match parent.map(|parent| self.lookup_or_insert(parent, member.name)) {
                 None | Some(PathLookup::Unqueryable) => None,
@@ -63,7 +60,7 @@ impl PathTable {
                         *slot = path;
                     }
                 }
-                (_, Some(path)) => visit(PathId(path), text)?,
+                (token, Some(path)) => visit(PathId(path), token)?,
                 (_, None) => {}
             }
         }
@@ -117,10 +114,17 @@ fn is_queryable_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A cheap pre-check before parsing.
-fn looks_numeric(text: &str) -> bool {
-    let text = text.trim();
-    text.len() <= 40 && text.starts_with(|c: char| c.is_ascii_digit() || c == '-')
+/// The text of a number, or of a string that may contain one.
+pub(crate) fn numeric_text(token: Token<'_>) -> Option<&str> {
+    match token {
+        Token::Number(text) => Some(text),
+        Token::Text(text) => {
+            let text = text.trim();
+            let starts = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+            (text.len() <= 40 && starts).then_some(text)
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -128,19 +132,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numeric_properties_are_reported_by_path() {
+    fn properties_are_reported_by_path() {
         let mut properties = PathTable::default();
         let mut seen = Vec::new();
         let json = r#"{"A":1,"B":{"C":"2.50","D":{"A":-3}},"E":[4],"F":"text","G-H":5,"I":" 7 ","J":null}"#;
         let complete = properties
-            .walk(&Outline::of(json), |path, text| {
-                seen.push((path, text.to_owned()));
+            .walk(&Outline::of(json), |path, token| {
+                seen.push((path, numeric_text(token).unwrap_or("-").to_owned()));
                 Ok(())
             })
             .unwrap();
         let named: Vec<String> =
             seen.iter().map(|(path, text)| format!("{}={text}", properties.path(*path))).collect();
-        assert_eq!(named, ["A=1", "B.C=2.50", "B.D.A=-3", "I=7"]);
+        assert_eq!(named, ["A=1", "B.C=2.50", "B.D.A=-3", "F=-", "I=7"]);
         assert!(complete);
     }
 

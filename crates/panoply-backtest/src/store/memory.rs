@@ -21,6 +21,10 @@ impl Blobs for MemoryBlobs {
         lock(&self.0).extend(blobs);
         Ok(())
     }
+
+    fn keys(&self) -> Result<Vec<BlobKey>, LogError> {
+        Ok(lock(&self.0).keys().copied().collect())
+    }
 }
 
 /// Runs in memory.

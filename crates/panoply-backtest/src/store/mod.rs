@@ -2,9 +2,11 @@
 //! the content of the blobs, so the format is independent of the backend.
 
 pub mod memory;
+pub mod shared;
 #[cfg(feature = "tools")]
 pub mod sqlite;
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::error::LogError;
@@ -52,9 +54,58 @@ pub enum BlobKind {
     OrdersLong = 18,
     /// A checkpoint of open long-lived orders.
     OrdersOpen = 19,
+    /// Securities with a position, and their currencies.
+    Securities = 20,
+    /// The first fill of each chunk of fills.
+    FillIndex = 21,
+    /// The position after each fill.
+    FillChunk = 22,
+    /// Trades, from flat to flat.
+    Trades = 23,
+    /// Points of an equity curve.
+    Curve = 24,
+    /// Values of a text column, and the ranks that have one.
+    TextColumnHead = 25,
+    /// Codes of a text column.
+    TextColumnBlock = 26,
+    /// Statistics of a numeric column by the values of a text column.
+    GroupStats = 27,
+    /// Content hashes of chunks of events.
+    Digest = 28,
 }
 
 impl BlobKind {
+    const ALL: [Self; 28] = [
+        Self::Batch,
+        Self::Rejections,
+        Self::Head,
+        Self::Block,
+        Self::Directory,
+        Self::Times,
+        Self::Bitmap,
+        Self::DictionaryIndex,
+        Self::DictionaryChunk,
+        Self::Posting,
+        Self::ColumnHead,
+        Self::ColumnBlock,
+        Self::Links,
+        Self::IdIndex,
+        Self::IdChunk,
+        Self::OrdersLocal,
+        Self::OrdersIndex,
+        Self::OrdersLong,
+        Self::OrdersOpen,
+        Self::Securities,
+        Self::FillIndex,
+        Self::FillChunk,
+        Self::Trades,
+        Self::Curve,
+        Self::TextColumnHead,
+        Self::TextColumnBlock,
+        Self::GroupStats,
+        Self::Digest,
+    ];
+
     /// The stored code, from 1.
     pub const fn code(self) -> u8 {
         self as u8
@@ -82,6 +133,20 @@ impl BlobKey {
     pub fn to_i64(self) -> i64 {
         i64::from(self.kind.code()) << 48 | i64::from(self.group) << 32 | i64::from(self.number)
     }
+
+    /// The key in its stored form, if its kind is known.
+    pub fn of_i64(stored: i64) -> Option<Self> {
+        let code = u8::try_from(stored >> 48).ok()?;
+        let kind = BlobKind::ALL.into_iter().find(|kind| kind.code() == code)?;
+        let group = u16::try_from(stored >> 32 & 0xFFFF).ok()?;
+        Some(Self { kind, group, number: u32::try_from(stored & 0xFFFF_FFFF).ok()? })
+    }
+}
+
+impl fmt::Display for BlobKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}/{}", self.kind, self.group, self.number)
+    }
 }
 
 /// The blobs of one run.
@@ -91,6 +156,37 @@ pub trait Blobs: Send + Sync {
 
     /// Stores blobs atomically.
     fn put(&self, blobs: Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError>;
+
+    /// The keys of all blobs, in ascending order. Fails for a key of an unknown kind.
+    fn keys(&self) -> Result<Vec<BlobKey>, LogError>;
+}
+
+impl<T: Blobs + ?Sized> Blobs for &T {
+    fn get(&self, key: BlobKey) -> Result<Option<Vec<u8>>, LogError> {
+        (**self).get(key)
+    }
+
+    fn put(&self, blobs: Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
+        (**self).put(blobs)
+    }
+
+    fn keys(&self) -> Result<Vec<BlobKey>, LogError> {
+        (**self).keys()
+    }
+}
+
+impl<T: Blobs + ?Sized> Blobs for Arc<T> {
+    fn get(&self, key: BlobKey) -> Result<Option<Vec<u8>>, LogError> {
+        (**self).get(key)
+    }
+
+    fn put(&self, blobs: Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
+        (**self).put(blobs)
+    }
+
+    fn keys(&self) -> Result<Vec<BlobKey>, LogError> {
+        (**self).keys()
+    }
 }
 
 /// A storage backend: the catalog of runs, and the blobs of each.

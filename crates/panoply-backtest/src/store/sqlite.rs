@@ -22,6 +22,7 @@ use super::{BlobKey, BlobKind, Blobs, Store};
 use crate::error::LogError;
 use crate::event::Guid;
 use crate::run::{RunRecord, Status};
+use crate::sealed::head::Head;
 use crate::timestamp::Timestamp;
 
 const CATALOG_MIGRATIONS: &[Migration] = &[
@@ -33,9 +34,10 @@ const CATALOG_MIGRATIONS: &[Migration] = &[
             first INTEGER, last INTEGER
           ) STRICT;
           CREATE TABLE version (number INTEGER NOT NULL) STRICT;
-          INSERT INTO version VALUES (0);",
+          INSERT INTO version (number) VALUES (0);",
     },
     mutations::MIGRATION,
+    Migration { name: "the key figures of a run", sql: "ALTER TABLE run ADD COLUMN summary TEXT;" },
 ];
 const RUN_MIGRATIONS: &[Migration] = &[Migration {
     name: "blobs",
@@ -90,15 +92,13 @@ impl SqliteStore {
     /// The catalog entry derived from a sealed file.
     fn sealed_record(&self, record: &RunRecord) -> Result<RunRecord, LogError> {
         let blobs = self.sealed(record.id)?;
-        let head = blobs.get(BlobKey::new(BlobKind::Head, 0, 0))?;
-        let head: crate::sealed::head::Head = head
-            .and_then(|json| serde_json::from_slice(&json).ok())
-            .ok_or(LogError::Damaged("a sealed run has no head"))?;
+        let head = Head::open(&blobs)?;
         let span = (Timestamp::from_nanos(head.first), Timestamp::from_nanos(head.last));
         Ok(RunRecord {
             status: Status::Completed,
             events: u64::from(head.events),
             span: (head.events > 0).then_some(span),
+            summary: Some(head.summary),
             ..record.clone()
         })
     }
@@ -146,7 +146,7 @@ impl Store for SqliteStore {
         let catalog = self.catalog();
         let read = || {
             let mut statement = catalog.prepare_cached(
-                "SELECT id, status, header, created_at, events, first, last FROM run
+                "SELECT id, status, header, created_at, events, first, last, summary FROM run
                  ORDER BY created_at DESC, id",
             )?;
             statement.query_map((), read_record)?.collect::<rusqlite::Result<Vec<_>>>()
@@ -157,7 +157,8 @@ impl Store for SqliteStore {
     fn run(&self, id: Guid) -> Result<Option<RunRecord>, LogError> {
         self.catalog()
             .query_row(
-                "SELECT id, status, header, created_at, events, first, last FROM run WHERE id = ?1",
+                "SELECT id, status, header, created_at, events, first, last, summary FROM run
+                 WHERE id = ?1",
                 [id.to_string()],
                 read_record,
             )
@@ -167,11 +168,14 @@ impl Store for SqliteStore {
 
     fn save(&self, record: &RunRecord) -> Result<(), LogError> {
         let header = serde_json::to_string(&record.header).map_err(LogError::store)?;
+        let summary = record.summary.as_ref().map(serde_json::to_string).transpose();
+        let summary = summary.map_err(LogError::store)?;
         let (first, last) = record.span.unzip();
         self.catalog()
             .execute(
-                "INSERT OR REPLACE INTO run (id, status, header, created_at, events, first, last)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT OR REPLACE INTO run
+                 (id, status, header, created_at, events, first, last, summary)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 params![
                     record.id.to_string(),
                     record.status.as_str(),
@@ -180,6 +184,7 @@ impl Store for SqliteStore {
                     record.events.cast_signed(),
                     first.map(Timestamp::nanos),
                     last.map(Timestamp::nanos),
+                    summary,
                 ],
             )
             .map(|_| ())
@@ -297,6 +302,10 @@ fn read_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRecord> {
         created_at: timestamp(3)?.unwrap_or(Timestamp::from_nanos(0)),
         events: row.get::<_, i64>(4)?.cast_unsigned(),
         span: timestamp(5)?.zip(timestamp(6)?),
+        summary: match row.get::<_, Option<String>>(7)? {
+            None => None,
+            Some(json) => serde_json::from_str(&json).map_err(|error| damaged(7, error.into()))?,
+        },
     })
 }
 
@@ -443,6 +452,15 @@ impl Blobs for SqliteBlobs {
             transaction.commit()
         })
     }
+
+    fn keys(&self) -> Result<Vec<BlobKey>, LogError> {
+        let stored = self.with_connection(|connection| {
+            let mut statement = connection.prepare("SELECT key FROM blob ORDER BY key")?;
+            statement.query_map((), |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()
+        })?;
+        let unknown = LogError::Damaged("a blob has a key of no known kind");
+        stored.into_iter().map(BlobKey::of_i64).collect::<Option<_>>().ok_or(unknown)
+    }
 }
 
 #[cfg(test)]
@@ -460,6 +478,7 @@ mod tests {
             created_at: Timestamp::from_nanos(0),
             events: 0,
             span: None,
+            summary: None,
         };
         for column in ["id", "status", "header"] {
             store.save(&record).unwrap();

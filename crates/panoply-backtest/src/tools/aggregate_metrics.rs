@@ -65,8 +65,9 @@ pub(crate) struct Params {
     end_time: Option<String>,
     /// Group the figures by this.
     group_by: Option<Grouping>,
-    /// Budget for the reply, in tokens of about four bytes.
+    /// Budget for the reply, in tokens of 2.5 bytes.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     max_tokens: MaxTokens,
 }
 
@@ -107,7 +108,7 @@ enum Grouping {
     /// By day, UTC.
     #[serde(rename = "day")]
     Day,
-    /// By week starting on Thursday (1970-01-01 was one).
+    /// By week, UTC, starting on Monday.
     #[serde(rename = "week")]
     Week,
 }
@@ -115,14 +116,16 @@ enum Grouping {
 impl Grouping {
     const fn by(self) -> GroupBy {
         const HOUR: i64 = 3_600_000_000_000;
+        const DAY: i64 = 24 * HOUR;
         match self {
             Self::SecuritySymbol => GroupBy::Entity(Entity::Symbol),
             Self::PositionId => GroupBy::Entity(Entity::Position),
             Self::IndicatorName => GroupBy::Entity(Entity::Indicator),
             Self::Severity => GroupBy::Severity,
-            Self::Hour => GroupBy::Every(HOUR),
-            Self::Day => GroupBy::Every(24 * HOUR),
-            Self::Week => GroupBy::Every(7 * 24 * HOUR),
+            Self::Hour => GroupBy::Every { step: HOUR, origin: 0 },
+            Self::Day => GroupBy::Every { step: DAY, origin: 0 },
+            // 1970-01-05 was a Monday.
+            Self::Week => GroupBy::Every { step: 7 * DAY, origin: 4 * DAY },
         }
     }
 }
@@ -268,7 +271,8 @@ pub(super) fn call(
             truncated,
         },
     };
-    let mut reply = Reply::new(data, text, evidence);
+    let mut reply =
+        Reply::new(data, text, evidence).up_to_bytes(events::reply_bytes(params.max_tokens));
     if stats.count < events {
         reply = reply.assuming("events without a number at the path are counted and not averaged");
     }

@@ -1,23 +1,31 @@
-//! `compare_runs`: key figures of two runs.
+//! `compare_runs`: key figures of two runs, their parameters, and where they diverge.
+
+use std::collections::BTreeSet;
 
 use panoply_contract::prelude::*;
+use serde_json::{Value, json};
 
+use super::page;
 use super::params::RunId;
 use super::query_spec::QuerySpec;
 use super::service::{BacktestService, tool_error};
-use super::{page, state};
 use crate::event::EventType;
+use crate::position::to_f64;
 use crate::query::aggregate::AggregateQuery;
-use crate::query::reader::SealedRun;
+use crate::query::divergence::Divergence;
+use crate::query::reader::{SealedRun, StoredEvent};
 use crate::query::snapshot::View;
+
+/// Maximum differing parameters, and differing properties of an event, in a reply.
+const MAX_PARAMETERS: usize = 50;
 
 pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "compare_runs",
     title: "Compare two runs",
     description: Description {
-        does: "Compares two backtest runs side by side: events by type, profit and loss at the end, trades, commissions and what differs in their configuration.",
+        does: "Compares two backtest runs side by side: events by type, profit and loss at the end, trades, commissions, the parameters that differ, and the first event in which the runs differ.",
         when: "Use this when a change of the strategy or of its settings changed the result and you want to see where.",
-        returns: "Returns one row for each figure with its value in both runs and the difference.",
+        returns: "Returns one row for each figure with its value in both runs and the difference; the differing parameters; the first divergence with both events and an explanation.",
         asks: &["How does this run differ from the last one?", "Did the new parameters trade more?"],
     },
     aliases: &["backtest_compare_runs"],
@@ -53,6 +61,10 @@ pub(crate) struct Output {
     figures: Vec<Row>,
     /// Whether the strategies' configurations differ, where both are known.
     configuration_differs: bool,
+    /// Parameters and settings whose values differ.
+    parameters: Vec<ParameterDifference>,
+    /// The first event in which the runs differ; null when all events agree. Ids do not count.
+    first_divergence: Option<WireDivergence>,
     /// The compared runs.
     metadata: ComparisonMetadata,
 }
@@ -70,6 +82,47 @@ struct Row {
     difference: Option<f64>,
 }
 
+/// A value that differs.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ParameterDifference {
+    /// Its name; dots separate nested names.
+    name: String,
+    /// In the first run; null when it has none.
+    first: Value,
+    /// In the second run; null when it has none.
+    second: Value,
+}
+
+/// The first event in which two runs differ.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct WireDivergence {
+    /// Number of leading events that agree.
+    common_events: u32,
+    /// The next event of the first run; null when it has no more.
+    first: Option<DivergentEvent>,
+    /// The next event of the second run; null when it has no more.
+    second: Option<DivergentEvent>,
+    /// The properties that differ.
+    differences: Vec<ParameterDifference>,
+    /// In words.
+    explanation: String,
+}
+
+/// An event at which runs differ.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct DivergentEvent {
+    /// The event's id.
+    event_id: String,
+    /// Simulated time.
+    timestamp: String,
+    /// The event type.
+    event_type: super::params::EventType,
+    /// Properties as logged.
+    properties: Value,
+}
+
 /// The compared runs.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -80,7 +133,7 @@ struct ComparisonMetadata {
     other_run_id: String,
 }
 
-/// The figures of one run, by name.
+/// The figures of one run, by name. Money has one figure per currency.
 fn figures(run: &SealedRun, cx: &CallContext) -> Result<Vec<(String, Option<f64>)>, ToolError> {
     let stop = || cx.cancel.is_cancelled();
     let head = run.head();
@@ -88,9 +141,7 @@ fn figures(run: &SealedRun, cx: &CallContext) -> Result<Vec<(String, Option<f64>
     for kind in EventType::ALL {
         found.push((format!("{kind} events"), Some(head.count_of(*kind) as f64)));
     }
-    for (name, path) in
-        [("traded quantity", "Quantity"), ("commission", "Commission"), ("slippage", "Slippage")]
-    {
+    for (name, path) in [("traded quantity", "Quantity"), ("slippage", "Slippage")] {
         let range = run.between(None, None).map_err(tool_error)?;
         let query = AggregateQuery { event_type: EventType::TradeExecution, path, range };
         let (_, stats) = run.aggregate(&query, &stop).map_err(tool_error)?;
@@ -98,13 +149,136 @@ fn figures(run: &SealedRun, cx: &CallContext) -> Result<Vec<(String, Option<f64>
     }
     let view = View { symbol: None, indicators: false, orders: Some(0) };
     let end = run.snapshot_at(head.events.checked_sub(1), &view, &stop).map_err(tool_error)?;
-    let pnl = state::pnl(&end);
-    found.push(("profit and loss".to_owned(), Some(pnl.total)));
-    found.push(("realized".to_owned(), Some(pnl.realized)));
-    found.push(("unrealized".to_owned(), Some(pnl.unrealized)));
+    let named = |name: &str, currency: &str| match currency {
+        "" => name.to_owned(),
+        currency => format!("{name} ({currency})"),
+    };
+    for pnl in &end.pnl {
+        let mut total = pnl.realized;
+        total.merge(pnl.unrealized);
+        for (name, amount) in
+            [("profit and loss", total), ("realized", pnl.realized), ("unrealized", pnl.unrealized)]
+        {
+            found.push((named(name, &pnl.currency), Some(amount.to_f64())));
+        }
+    }
+    for own in &head.summary.currencies {
+        let returns = own.returns.as_ref();
+        for (name, value) in [
+            ("commission", Some(to_f64(own.commission))),
+            ("trades", Some(own.trades as f64)),
+            ("win rate", own.win_rate()),
+            ("profit factor", own.profit_factor()),
+            ("max drawdown", Some(to_f64(own.max_drawdown))),
+            ("sharpe", returns.and_then(|returns| returns.sharpe)),
+        ] {
+            found.push((named(name, &own.currency), value));
+        }
+    }
     found.push(("open orders at the end".to_owned(), Some(end.open_orders as f64)));
     found.push(("events with errors".to_owned(), Some(head.problems[0] as f64)));
     Ok(found)
+}
+
+/// Figures of both runs side by side, in the order of the first run.
+fn rows(first: Vec<(String, Option<f64>)>, second: Vec<(String, Option<f64>)>) -> Vec<Row> {
+    let of = |all: &[(String, Option<f64>)], name: &str| {
+        all.iter().find(|(own, _)| own == name).and_then(|(_, value)| *value)
+    };
+    let is_new = |name: &&String| first.iter().all(|(own, _)| own != *name);
+    let names: Vec<String> = first
+        .iter()
+        .map(|(name, _)| name)
+        .chain(second.iter().map(|(name, _)| name).filter(is_new))
+        .cloned()
+        .collect();
+    let row = |figure: String| {
+        let (first, second) = (of(&first, &figure), of(&second, &figure));
+        let difference = first.zip(second).map(|(first, second)| second - first);
+        Row { figure, first, second, difference }
+    };
+    names.into_iter().map(row).collect()
+}
+
+/// Settings whose values differ.
+fn parameters(first: &SealedRun, second: &SealedRun) -> Vec<ParameterDifference> {
+    let settings = (first.head().header.settings(), second.head().header.settings());
+    let names: BTreeSet<&String> = settings.0.keys().chain(settings.1.keys()).collect();
+    let differing = names.into_iter().filter(|name| settings.0.get(*name) != settings.1.get(*name));
+    differing
+        .take(MAX_PARAMETERS)
+        .map(|name| ParameterDifference {
+            name: name.clone(),
+            first: settings.0.get(name).cloned().unwrap_or_default(),
+            second: settings.1.get(name).cloned().unwrap_or_default(),
+        })
+        .collect()
+}
+
+fn divergence(first: &SealedRun, second: &SealedRun) -> Result<Option<WireDivergence>, ToolError> {
+    let Some(found) = first.divergence(second).map_err(tool_error)? else { return Ok(None) };
+    let properties = found.properties();
+    let differences = properties.iter().take(MAX_PARAMETERS).map(|own| {
+        let value = |json: &Option<String>| {
+            json.as_deref().map_or(Value::Null, super::events::lossless_value)
+        };
+        ParameterDifference {
+            name: own.path.clone(),
+            first: value(&own.first),
+            second: value(&own.second),
+        }
+    });
+    let differences: Vec<ParameterDifference> = differences.collect();
+    let explanation = explain(&found, &differences);
+    let brief = |event: &StoredEvent| DivergentEvent {
+        event_id: event.id().to_string(),
+        timestamp: event.timestamp().with_millis(),
+        event_type: event.event_type().into(),
+        properties: super::events::lossless_value(event.properties()),
+    };
+    Ok(Some(WireDivergence {
+        common_events: found.common,
+        first: found.first.as_ref().map(brief),
+        second: found.second.as_ref().map(brief),
+        differences,
+        explanation,
+    }))
+}
+
+fn explain(found: &Divergence, differences: &[ParameterDifference]) -> String {
+    let common = found.common;
+    match (&found.first, &found.second) {
+        (Some(first), Some(second)) if first.timestamp() != second.timestamp() => {
+            let (earlier, which) = if first.timestamp() < second.timestamp() {
+                (first, "first")
+            } else {
+                (second, "second")
+            };
+            format!(
+                "After {common} equal events only the {which} run has an event at {}: {}.",
+                earlier.timestamp(),
+                earlier.event_type()
+            )
+        }
+        (Some(first), Some(second)) if first.event_type() != second.event_type() => format!(
+            "After {common} equal events, at {}, the first run has a {} and the second a {}.",
+            first.timestamp(),
+            first.event_type(),
+            second.event_type()
+        ),
+        (Some(first), Some(_)) => {
+            let names: Vec<&str> = differences.iter().map(|own| own.name.as_str()).collect();
+            let what =
+                if names.is_empty() { "severity or category".into() } else { names.join(", ") };
+            format!(
+                "After {common} equal events, at {}, a {} differs in {what}.",
+                first.timestamp(),
+                first.event_type()
+            )
+        }
+        (Some(_), None) => format!("The second run ends after {common} equal events."),
+        (None, _) => format!("The first run ends after {common} equal events."),
+    }
 }
 
 pub(super) fn call(
@@ -114,31 +288,46 @@ pub(super) fn call(
 ) -> Result<Reply<Output>, ToolError> {
     let first = service.run(&params.run_id.0)?;
     let second = service.run(&params.other_run_id.0)?;
-    let rows: Vec<Row> = figures(&first, cx)?
-        .into_iter()
-        .zip(figures(&second, cx)?)
-        .map(|((figure, first), (_, second))| Row {
-            figure,
-            first,
-            second,
-            difference: first.zip(second).map(|(first, second)| second - first),
-        })
-        .collect();
+    let rows = rows(figures(&first, cx)?, figures(&second, cx)?);
+    let parameters = parameters(&first, &second);
     let headers = (&first.head().header, &second.head().header);
-    let differs = headers.0.config != headers.1.config
-        || headers.0.strategy_config_hash != headers.1.strategy_config_hash;
+    let differs =
+        !parameters.is_empty() || headers.0.strategy_config_hash != headers.1.strategy_config_hash;
+    let first_divergence = divergence(&first, &second)?;
     let different = rows.iter().filter(|row| row.first != row.second).count();
-    let text = format!("{different} of {} figures differ.", rows.len());
+    let mut text = format!("{different} of {} figures differ.", rows.len());
+    if let Some(divergence) = &first_divergence {
+        text.push(' ');
+        text.push_str(&divergence.explanation);
+    }
     let show = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
     let table =
         rows.iter().fold(Table::new(["figure", "first", "second", "difference"]), |table, row| {
             table.row([row.figure.clone(), show(row.first), show(row.second), show(row.difference)])
         });
+    let next = first_divergence
+        .as_ref()
+        .and_then(|divergence| divergence.first.as_ref())
+        .map(|event| json!({"runId": first.id().to_string(), "eventId": event.event_id}));
     let metadata = ComparisonMetadata {
         run_id: first.id().to_string(),
         other_run_id: second.id().to_string(),
     };
-    let data = Output { figures: rows, configuration_differs: differs, metadata };
+    let data = Output {
+        figures: rows,
+        configuration_differs: differs,
+        parameters,
+        first_divergence,
+        metadata,
+    };
     let source = Source::new(SourceClass::Exact, format!("sealed run {}", second.id()));
-    Ok(Reply::new(data, text, page::evidence(&first).and_source(source)).table(table))
+    let mut reply = Reply::new(data, text, page::evidence(&first).and_source(source)).table(table);
+    if let Some(arguments) = next {
+        reply = reply.next(NextAction::new(
+            "get_context",
+            arguments,
+            "see the state before it diverges",
+        ));
+    }
+    Ok(reply)
 }

@@ -18,8 +18,8 @@ use crate::scan::{self, Token};
 
 /// Reserved bytes of a reply for everything but the events.
 const FRAME_BYTES: usize = 1_500;
-/// Assumed bytes per token.
-const TOKEN_BYTES: usize = 4;
+/// Ten times the bytes per token: ids and digits have about 2.5.
+const TOKEN_BYTES_TENFOLD: usize = 25;
 
 /// The format of events in a reply.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, JsonSchema)]
@@ -179,8 +179,12 @@ pub(crate) fn write(run: &SealedRun, seqs: &[u32], style: &Style) -> Result<Even
 
 /// Bytes available for events.
 pub(crate) fn budget(max_tokens: MaxTokens) -> usize {
-    let tokens = usize::try_from(max_tokens.0).unwrap_or_default();
-    (tokens * TOKEN_BYTES).saturating_sub(FRAME_BYTES)
+    reply_bytes(max_tokens).saturating_sub(FRAME_BYTES)
+}
+
+/// Bytes of a reply that a caller allows.
+pub(crate) fn reply_bytes(max_tokens: MaxTokens) -> usize {
+    usize::try_from(max_tokens.0).unwrap_or_default() * TOKEN_BYTES_TENFOLD / 10
 }
 
 fn require_one(seqs: &[u32], written: usize, run: &SealedRun) -> Result<(), ToolError> {
@@ -357,17 +361,17 @@ impl EventWriter<'_> {
 
 /// The property path of a field: `Price`, `$.Price` or `Data.Close`.
 fn property_path(field: &str) -> Option<&str> {
-    let path = field.strip_prefix("$.").unwrap_or(field);
-    let path = path.strip_prefix("properties.").unwrap_or(path);
-    (!EVENT_MEMBERS.contains(&path) && path != "properties").then_some(path)
+    let prefixed = field.strip_prefix("$.").or_else(|| field.strip_prefix("properties."));
+    let is_member = EVENT_MEMBERS.contains(&field) || field == "properties";
+    prefixed.or_else(|| (!is_member).then_some(field))
 }
 
 fn problems(event: &StoredEvent) -> Option<Vec<WireProblem>> {
     let problems = event.problems();
     (!problems.is_empty()).then(|| {
         let wire = problems.into_iter().map(|problem| WireProblem {
-            field: problem.field.to_owned(),
-            error: problem.error.to_owned(),
+            field: problem.field.into_owned(),
+            error: problem.error.into_owned(),
             severity: problem.severity.as_str().to_owned(),
         });
         wire.collect()
@@ -401,17 +405,33 @@ fn as_table(rows: Vec<Vec<(String, Value)>>, fields: &[String]) -> EventTable {
     EventTable { constants, columns, rows }
 }
 
+/// Adds the properties as cells named by their paths.
 fn flatten(json: &str, prefix: &str, cells: &mut Vec<(String, Value)>) {
     let Some(Token::Object(_)) = Token::of(json) else {
         cells.push(("properties".to_owned(), lossless_value(json)));
         return;
     };
     for (name, token) in scan::members(json) {
-        let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+        let name = Token::Text(name).text().unwrap_or_default();
+        let path = column_name(prefix, &name);
         match token {
+            Token::Object("{}") => cells.push((path, Value::Object(Map::new()))),
             Token::Object(inner) if prefix.matches('.').count() < 4 => flatten(inner, &path, cells),
             other => cells.push((path, token_value(other))),
         }
+    }
+}
+
+/// The column of a property. A dot in a name is escaped, and a property with the name of a member
+/// of the event gets the prefix `properties.`, so that no two values share a column.
+fn column_name(prefix: &str, name: &str) -> String {
+    let name = name.replace('\\', "\\\\").replace('.', "\\.");
+    match prefix {
+        "" if EVENT_MEMBERS.contains(&name.as_str()) || name == "properties" => {
+            format!("properties.{name}")
+        }
+        "" => name,
+        prefix => format!("{prefix}.{name}"),
     }
 }
 
@@ -480,16 +500,14 @@ fn nested_value(token: Token<'_>, depth: usize) -> Value {
             }
             Value::Object(object)
         }
-        // Arrays are rare, so serde parses them; an unparsable one stays text.
-        Token::Array(json) => serde_json::from_str(json).unwrap_or_else(|_| json.into()),
+        Token::Array(json) if depth >= MAX_DEPTH => json.into(),
+        Token::Array(json) => {
+            scan::elements(json).map(|token| nested_value(token, depth + 1)).collect()
+        }
     }
 }
 
+/// A number; a text if a double would change its digits.
 pub(crate) fn number_value(text: &str) -> Value {
-    if number::fits_double(text)
-        && let Ok(number) = serde_json::from_str::<serde_json::Number>(text)
-    {
-        return number.into();
-    }
-    text.into()
+    number::lossless(text).map_or_else(|| text.into(), Value::Number)
 }

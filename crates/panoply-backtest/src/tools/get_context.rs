@@ -4,6 +4,7 @@ use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 
 use super::events::{self, EventPage, WireEvent};
+use super::money::{Amounts, Conversion};
 use super::params::{EventRef, MaxTokens, RunId};
 use super::query_spec::QuerySpec;
 use super::service::{BacktestService, parse_time, tool_error};
@@ -37,7 +38,7 @@ pub(super) const SPEC: ToolSpec = QuerySpec {
         },
     ],
     tags: &["backtest", "state", "causality"],
-    listing: Listing::Extra,
+    listing: Listing::Core,
     widget: Some(Widget {
         resource_uri: "ui://panoply/backtest-run-v1.html",
         invoking: "Looking around the event…",
@@ -72,7 +73,7 @@ pub(crate) struct Params {
     /// Return short handles (e17, o42) instead of GUIDs; later calls on the same run accept them.
     #[serde(default)]
     handles: bool,
-    /// Budget for the reply, in tokens of about four bytes.
+    /// Budget for the reply, in tokens of 2.5 bytes.
     #[serde(default)]
     max_tokens: MaxTokens,
 }
@@ -151,7 +152,9 @@ pub(super) fn call(
     let event = own.map(|seq| write(&[seq])).transpose()?;
     let view = View { symbol, indicators: true, orders: Some(state::MAX_ORDERS) };
     let snapshot = run.snapshot_at(last, &view, &stop).map_err(tool_error)?;
-    let (state, cut) = state::write(&snapshot, part_budget)?;
+    let amounts: Vec<Amounts> = snapshot.pnl.iter().map(Amounts::from).collect();
+    let (pnl, _) = Conversion::default().pnl(&run, last.unwrap_or_default(), &amounts)?;
+    let (state, cut) = state::write(&snapshot, pnl, part_budget)?;
     let truncated = cut || past.count < before.len() || future.count < after.len();
     let text = format!(
         "{} events before and {} after; {} positions, {} active orders.",
@@ -170,5 +173,6 @@ pub(super) fn call(
         state,
         metadata: ContextMetadata { truncated },
     };
-    Ok(Reply::new(data, text, page::evidence(&run)).table(table))
+    let reply = Reply::new(data, text, page::evidence(&run)).table(table);
+    Ok(reply.up_to_bytes(events::reply_bytes(params.max_tokens)))
 }

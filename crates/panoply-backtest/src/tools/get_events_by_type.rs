@@ -57,8 +57,10 @@ page_params! {
         #[schemars(length(max = 64))]
         end_time: Option<String>,
         /// Filter by severity level.
+        #[schemars(extend("x-listed" = false))]
         severity: Option<Severity>,
         /// Filter by category.
+        #[schemars(extend("x-listed" = false))]
         category: Option<super::params::Category>,
     }
 }

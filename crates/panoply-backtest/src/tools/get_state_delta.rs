@@ -1,20 +1,18 @@
 //! `get_state_delta`: the change of state between two timestamps.
 
 use panoply_contract::prelude::*;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::events::token_value;
+use super::money::{Amounts, Conversion, GivenRate, Pnl, WireRate};
 use super::params::RunId;
 use super::query_spec::QuerySpec;
 use super::service::{BacktestService, parse_time, seq_range, tool_error};
+use super::wire_number::WireNumber;
 use super::{page, state};
 use crate::event::EventType;
 use crate::number::{Number, Sum};
-use crate::query::reader::StoredEvent;
 use crate::query::selection::{Entity, Filter};
-use crate::query::snapshot::{Snapshot, View};
-use crate::scan;
+use crate::query::snapshot::{Figure, HeldPosition, Snapshot, View};
 
 pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "get_state_delta",
@@ -55,6 +53,12 @@ pub(crate) struct Params {
     /// Only this security, case-insensitive.
     #[schemars(length(max = 200))]
     security_symbol: Option<String>,
+    /// Convert the change of profit and loss to this currency, at the rates of the end.
+    #[schemars(length(max = 32))]
+    currency: Option<String>,
+    /// Exchange rates, for currencies whose price is not in the log.
+    #[schemars(length(max = 32))]
+    rates: Option<Vec<GivenRate>>,
 }
 
 /// The change of state.
@@ -66,7 +70,7 @@ pub(crate) struct Output {
     /// Positions that changed.
     positions: Vec<PositionChange>,
     /// Change of profit and loss.
-    pnl: PnlChange,
+    pnl: Pnl,
     /// Orders active at the end but not at the start.
     orders_opened: Vec<String>,
     /// Orders active at the start but not at the end.
@@ -83,30 +87,25 @@ pub(crate) struct Output {
 struct PositionChange {
     /// The security.
     security_symbol: String,
+    /// Currency of the amounts, if the log names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
     /// Quantity at the start; null when there was no position.
-    quantity_before: Value,
+    quantity_before: WireNumber,
     /// Quantity at the end.
-    quantity_after: Value,
+    quantity_after: WireNumber,
     /// Change of realized profit.
     realized_change: f64,
     /// Change of unrealized profit.
     unrealized_change: f64,
 }
 
-/// Change of profit and loss.
-#[derive(Debug, Serialize, JsonSchema)]
-struct PnlChange {
-    /// Realized plus unrealized.
-    total: f64,
-    /// Realized profit.
-    realized: f64,
-    /// Unrealized profit.
-    unrealized: f64,
-}
-
 /// Whether the reply is complete.
 #[derive(Debug, Serialize, JsonSchema)]
 struct DeltaMetadata {
+    /// The exchange rates that were applied, as of the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rates: Option<Vec<WireRate>>,
     /// Whether something was omitted because the reply was full.
     truncated: bool,
 }
@@ -114,44 +113,43 @@ struct DeltaMetadata {
 /// Maximum positions and orders in a reply.
 const MAX_ROWS: usize = 200;
 
-fn figure(event: Option<&StoredEvent>, name: &str) -> Sum {
-    let token = event.and_then(|event| scan::member(event.properties(), name));
+fn sum_of(figure: Option<&Figure>) -> Sum {
     let mut sum = Sum::ZERO;
-    if let Some(number) = token.and_then(|token| token.number_text()).and_then(Number::parse) {
+    if let Some(number) = figure.and_then(|figure| Number::parse(&figure.text())) {
         sum.add(number);
     }
     sum
 }
 
-fn change(after: Sum, before: Sum) -> f64 {
-    let mut difference = after;
-    difference.merge(before.negated());
+fn change(after: Option<&Figure>, before: Option<&Figure>) -> f64 {
+    let mut difference = sum_of(after);
+    difference.merge(sum_of(before).negated());
     difference.to_f64()
 }
 
 fn positions(before: &Snapshot, after: &Snapshot) -> Vec<PositionChange> {
-    let earlier: BTreeMap<&str, &StoredEvent> =
-        before.positions.iter().map(|(symbol, event)| (symbol.as_str(), event)).collect();
-    let changed = after.positions.iter().filter(|(symbol, event)| {
-        earlier.get(symbol.as_str()).is_none_or(|known| known.seq() != event.seq())
+    let earlier: BTreeMap<&str, &HeldPosition> =
+        before.positions.iter().map(|held| (held.symbol.as_str(), held)).collect();
+    let changed = after.positions.iter().filter(|held| {
+        earlier
+            .get(held.symbol.as_str())
+            .is_none_or(|known| known.seq != held.seq || known.unrealized != held.unrealized)
     });
     changed
-        .map(|(symbol, event)| {
-            let known = earlier.get(symbol.as_str()).copied();
-            let quantity = |event: &StoredEvent| {
-                scan::member(event.properties(), "Quantity").map_or(Value::Null, token_value)
-            };
+        .map(|held| {
+            let known = earlier.get(held.symbol.as_str()).copied();
             PositionChange {
-                security_symbol: symbol.clone(),
-                quantity_before: known.map_or(Value::Null, quantity),
-                quantity_after: quantity(event),
+                security_symbol: held.symbol.clone(),
+                currency: (!held.currency.is_empty()).then(|| held.currency.clone()),
+                quantity_before: WireNumber::of_figure(known.and_then(|own| own.quantity.as_ref())),
+                quantity_after: WireNumber::of_figure(held.quantity.as_ref()),
                 realized_change: change(
-                    figure(Some(event), "RealizedPnL"),
-                    figure(known, "RealizedPnL"),
+                    held.realized.as_ref(),
+                    known.and_then(|own| own.realized.as_ref()),
                 ),
                 unrealized_change: change(
-                    figure(Some(event), "UnrealizedPnL"),
-                    figure(known, "UnrealizedPnL"),
+                    held.unrealized.as_ref(),
+                    known.and_then(|own| own.unrealized.as_ref()),
                 ),
             }
         })
@@ -202,17 +200,14 @@ pub(super) fn call(
     changed.truncate(MAX_ROWS);
     opened.truncate(MAX_ROWS);
     closed.truncate(MAX_ROWS);
-    let realized = change(after.pnl.realized, before.pnl.realized);
-    let unrealized = change(after.pnl.unrealized, before.pnl.unrealized);
-    let mut total = after.pnl.realized;
-    for part in
-        [after.pnl.unrealized, before.pnl.realized.negated(), before.pnl.unrealized.negated()]
-    {
-        total.merge(part);
-    }
+    let amounts =
+        |snapshot: &Snapshot| -> Vec<Amounts> { snapshot.pnl.iter().map(Amounts::from).collect() };
+    let changes = Amounts::changes(&amounts(&after), &amounts(&before));
+    let conversion = Conversion::new(params.currency.as_deref(), params.rates.as_deref())?;
+    let (pnl, rates) = conversion.pnl(&run, after.seq.unwrap_or_default(), &changes)?;
     let text = format!(
         "Between {start} and {end}: profit and loss changed by {}, {} positions changed, {} orders opened and {} closed.",
-        total.to_f64(),
+        pnl.text(),
         changed.len(),
         opened.len(),
         closed.len()
@@ -232,11 +227,11 @@ pub(super) fn call(
     let data = Output {
         run_id: run.id().to_string(),
         positions: changed,
-        pnl: PnlChange { total: total.to_f64(), realized, unrealized },
+        pnl,
         orders_opened: opened,
         orders_closed: closed,
         events,
-        metadata: DeltaMetadata { truncated },
+        metadata: DeltaMetadata { rates, truncated },
     };
     Ok(Reply::new(data, text, page::evidence(&run)).table(table))
 }

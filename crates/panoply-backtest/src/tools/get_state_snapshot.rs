@@ -3,12 +3,14 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::page;
+use super::money::{Amounts, Conversion, GivenRate, WireRate};
 use super::params::{MaxTokens, RunId};
 use super::query_spec::QuerySpec;
 use super::service::{BacktestService, is_future, parse_time, tool_error};
 use super::state::{self, PnlOrigin, State};
+use super::{events, page};
 use crate::query::snapshot::View;
+use crate::timestamp::Timestamp;
 
 pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "get_state_snapshot",
@@ -57,8 +59,17 @@ pub(crate) struct Params {
     /// Include active orders in state; default true.
     #[schemars(extend("default" = true))]
     include_active_orders: Option<bool>,
-    /// Budget for the reply, in tokens of about four bytes.
+    /// Convert profit and loss to this currency, with `rates` or prices of currency pairs in the log.
+    #[schemars(length(max = 32))]
+    #[schemars(extend("x-listed" = false))]
+    currency: Option<String>,
+    /// Exchange rates, for currencies whose price is not in the log.
+    #[schemars(length(max = 32))]
+    #[schemars(extend("x-listed" = false))]
+    rates: Option<Vec<GivenRate>>,
+    /// Budget for the reply, in tokens of 2.5 bytes.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     max_tokens: MaxTokens,
 }
 
@@ -84,10 +95,21 @@ struct SnapshotMetadata {
     reconstructed: bool,
     /// Source of profit and loss.
     pnl_source: PnlOrigin,
+    /// Time of the state change that profit and loss was taken from; the oldest of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pnl_time: Option<String>,
+    /// The exchange rates that were applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rates: Option<Vec<WireRate>>,
     /// Number of active orders, including those omitted.
     active_order_count: usize,
     /// Whether something was omitted because the reply was full.
     truncated: bool,
+}
+
+/// A time beyond the range of timestamps is shown as it was given.
+fn shown_time(at: Timestamp, given: &str) -> String {
+    if [Timestamp::MIN, Timestamp::MAX].contains(&at) { given.to_owned() } else { at.to_string() }
 }
 
 pub(super) fn call(
@@ -109,27 +131,39 @@ pub(super) fn call(
         orders: params.include_active_orders.unwrap_or(true).then_some(state::MAX_ORDERS),
     };
     let stop = || cx.cancel.is_cancelled();
+    let conversion = Conversion::new(params.currency.as_deref(), params.rates.as_deref())?;
     let snapshot = run.snapshot(at, &view, &stop).map_err(tool_error)?;
-    let (state, truncated) = state::write(&snapshot, params.max_tokens)?;
+    let amounts: Vec<Amounts> = snapshot.pnl.iter().map(Amounts::from).collect();
+    let (pnl, rates) = conversion.pnl(&run, snapshot.seq.unwrap_or_default(), &amounts)?;
+    let (state, truncated) = state::write(&snapshot, pnl, params.max_tokens)?;
+    let (pnl_source, pnl_time) = state::source(&snapshot);
     let text = format!(
         "At {at}: {} positions, {} active orders, profit and loss {}.",
         snapshot.positions.len(),
         snapshot.open_orders,
-        state.pnl.total,
+        state.pnl.text(),
     );
     let table = state::table(&state);
     let data = StateSnapshot {
-        timestamp: at.to_string(),
+        timestamp: shown_time(at, &params.timestamp),
         run_id: run.id().to_string(),
         state,
         metadata: SnapshotMetadata {
             reconstructed: true,
-            pnl_source: state::source(&snapshot),
+            pnl_source,
+            pnl_time,
+            rates,
             active_order_count: snapshot.open_orders,
             truncated,
         },
     };
-    let mut reply = Reply::new(data, text, page::evidence(&run)).table(table);
+    let is_several = data.state.pnl.total.is_none();
+    let mut reply = Reply::new(data, text, page::evidence(&run))
+        .table(table)
+        .up_to_bytes(events::reply_bytes(params.max_tokens));
+    if is_several {
+        reply = reply.needing("a currency: amounts in several currencies are not added");
+    }
     if truncated {
         reply = reply.needing("a securitySymbol: the whole state exceeds the size of a reply");
     }

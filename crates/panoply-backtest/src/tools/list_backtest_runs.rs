@@ -68,9 +68,9 @@ struct Run {
     strategy_name: Option<String>,
     /// The engine, if known.
     source: Option<String>,
-    /// Start of the simulated period.
+    /// Time of the first event; of an open run, the declared start.
     start_time: Option<String>,
-    /// End of the simulated period.
+    /// Time of the last event; of an open run, the declared end.
     end_time: Option<String>,
     /// Number of events.
     events: u64,
@@ -95,8 +95,8 @@ fn shown(record: RunRecord) -> Run {
         status: record.status.as_str().to_owned(),
         strategy_name: record.header.strategy_name,
         source: record.header.source,
-        start_time: record.header.start_time.or(first.map(|time| time.to_string())),
-        end_time: record.header.end_time.or(last.map(|time| time.to_string())),
+        start_time: first.map(|time| time.to_string()).or(record.header.start_time),
+        end_time: last.map(|time| time.to_string()).or(record.header.end_time),
         events: record.events,
     }
 }

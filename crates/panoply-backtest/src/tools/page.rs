@@ -35,7 +35,8 @@ pub(crate) struct PageMetadata {
     page_index: u64,
     /// Requested page size.
     page_size: u64,
-    /// Whether later pages have events.
+    /// Whether matching events follow the last one returned: on later pages, or on this one if it
+    /// is truncated.
     has_more: bool,
     /// Whether the page is shorter than requested because the reply was full.
     truncated: bool,
@@ -104,19 +105,23 @@ macro_rules! page_params {
             format: Option<$crate::tools::events::Format>,
             /// Return only these members (such as `timestamp`) or properties (such as `Price`, `Data.Close`).
             #[schemars(length(max = 50), inner(length(min = 1, max = 200)))]
+            #[schemars(extend("x-listed" = false))]
             fields: Option<Vec<String>>,
             /// Return short handles (e17, o42) instead of GUIDs; later calls on the same run accept them.
             #[serde(default)]
             handles: bool,
             /// Return this many events, evenly spread over all matches, instead of a page.
             #[schemars(range(min = 1, max = 1000))]
+            #[schemars(extend("x-listed" = false))]
             sample: Option<u64>,
             /// Events of the page to skip; used to continue a truncated page.
             #[schemars(range(min = 0, max = 1000))]
             #[serde(default)]
+            #[schemars(extend("x-listed" = false))]
             skip: u64,
-            /// Budget for the reply, in tokens of about four bytes.
+            /// Budget for the reply, in tokens of 2.5 bytes.
             #[serde(default)]
+            #[schemars(extend("x-listed" = false))]
             max_tokens: $crate::tools::params::MaxTokens,
         }
 
@@ -160,7 +165,8 @@ pub(crate) fn reply(
     let written = events::write(run, &seqs, &request.style)?;
     let truncated = written.count < seqs.len();
     let total = selection.total();
-    let has_more = request.sample.is_none() && start.saturating_add(size) < total;
+    let returned = skipped.saturating_add(written.count as u64);
+    let has_more = request.sample.is_none() && returned < total;
     let next = if truncated && request.sample.is_none() {
         Some(("skip", request.skip + written.count as u64))
     } else if has_more {
@@ -187,7 +193,9 @@ pub(crate) fn reply(
         next_page_hint,
     };
     let data = EventQueryResult { events: written.events, table: written.table, metadata };
-    let mut reply = Reply::new(data, text, evidence(run)).table(table);
+    let mut reply = Reply::new(data, text, evidence(run))
+        .table(table)
+        .up_to_bytes(events::reply_bytes(request.style.max_tokens));
     if let Some((name, value)) = next {
         let mut arguments = arguments(tool_arguments);
         request.add_to(&mut arguments);

@@ -172,6 +172,6 @@ bounded!(
 );
 bounded!(
     /// Token budget of a reply.
-    MaxTokens, 200..=20_000, 20_000,
-    "Budget for the reply, in tokens of about four bytes; a longer page is truncated and says how to continue"
+    MaxTokens, 200..=200_000, 20_000,
+    "Budget for the reply, in tokens of 2.5 bytes; a longer page is truncated and says how to continue. Many clients truncate replies of more than 20,000 tokens"
 );

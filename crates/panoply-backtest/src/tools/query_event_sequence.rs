@@ -106,6 +106,7 @@ pub(crate) struct Params {
     page_index: PageIndex,
     /// Return only these members (such as `timestamp`) or properties (such as `Price`, `Data.Close`).
     #[schemars(length(max = 50), inner(length(min = 1, max = 200)))]
+    #[schemars(extend("x-listed" = false))]
     fields: Option<Vec<String>>,
     /// Return short handles (e17, o42) instead of GUIDs; later calls on the same run accept them.
     #[serde(default)]
@@ -113,9 +114,11 @@ pub(crate) struct Params {
     /// Sequences of the page to skip; used to continue a truncated page.
     #[schemars(range(min = 0, max = 100))]
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     skip: u64,
-    /// Budget for the reply, in tokens of about four bytes.
+    /// Budget for the reply, in tokens of 2.5 bytes.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     max_tokens: MaxTokens,
 }
 
@@ -218,9 +221,10 @@ pub(super) fn call(
         bytes += size;
         sequences.push(sequence);
     }
-    let has_more = start.saturating_add(size) < roots.len() as u64;
+    let has_more = from + sequences.len() < roots.len();
     let done = params.skip + sequences.len() as u64;
-    let hint = (sequences.len() < wanted.len()).then(|| {
+    let is_truncated = sequences.len() < wanted.len();
+    let hint = is_truncated.then(|| {
         format!("the reply was full: call again with the same arguments and \"skip\": {done}")
     });
     let incomplete = sequences.iter().filter(|sequence| !sequence.complete).count();
@@ -242,8 +246,10 @@ pub(super) fn call(
         },
         sequences,
     };
-    let mut reply = Reply::new(data, text, page::evidence(&run)).table(table);
-    if has_more {
+    let mut reply = Reply::new(data, text, page::evidence(&run))
+        .table(table)
+        .up_to_bytes(events::reply_bytes(params.max_tokens));
+    if has_more && !is_truncated {
         let again = page::arguments(json!({
             "runId": params.run_id.0, "sequencePattern": params.sequence_pattern,
             "findIncomplete": params.find_incomplete, "maxDepth": params.max_depth,

@@ -102,7 +102,7 @@ struct SecurityResult {
     profit_disagreements: u64,
     /// The first of them; amounts are changes since the previous update.
     first_profit_disagreement: Option<Disagreement>,
-    /// Timestamps with fills but without a position update; some engines write none.
+    /// Fills that no position update follows, by links and times; some engines write none.
     fills_without_update: u64,
     /// The first of those fills.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -17,6 +17,8 @@ use crate::timestamp::Timestamp;
 /// Capacity of the blob cache, by its own estimate. Replies and allocator overhead add to it: with
 /// 64 MiB here, a server under continuous load on a run of ten million events took 259 MB.
 const CACHE_BYTES: usize = 40 << 20;
+/// The same for shared runs: several views may be open for each tenant.
+const SHARED_CACHE_BYTES: usize = 8 << 20;
 /// Runs whose heads stay in memory.
 const MAX_OPEN_RUNS: usize = 64;
 
@@ -29,7 +31,16 @@ pub(crate) struct BacktestService {
 
 impl BacktestService {
     pub(crate) fn new(store: Arc<dyn Store>) -> Arc<Self> {
-        Arc::new(Self { store, cache: Cache::new(CACHE_BYTES), open_runs: Mutex::default() })
+        Self::with_cache(store, CACHE_BYTES)
+    }
+
+    /// A service over runs that another tenant shares.
+    pub(crate) fn shared(store: Arc<dyn Store>) -> Arc<Self> {
+        Self::with_cache(store, SHARED_CACHE_BYTES)
+    }
+
+    fn with_cache(store: Arc<dyn Store>, bytes: usize) -> Arc<Self> {
+        Arc::new(Self { store, cache: Cache::new(bytes), open_runs: Mutex::default() })
     }
 
     /// All runs, newest first, and the sample run at the end.
@@ -155,12 +166,18 @@ pub(crate) fn tool_error(error: LogError) -> ToolError {
                 Err(cause) => ToolError::system(cause.to_string()),
             }
         }
-        LogError::Damaged(_) => ToolError::new(
+        LogError::OtherFormat { found, expected } => ToolError::new(
+            panoply_contract::error::ErrorKind::Storage,
+            "DATABASE_ERROR",
+            format!("the run was sealed in format {found}, and this version reads format {expected}"),
+        )
+        .hint("ask the operator to save its lines with `panoply backtest export`, delete the run and import the lines again"),
+        LogError::Damaged(_) | LogError::Checksum(_) | LogError::MissingBlob(_) => ToolError::new(
             panoply_contract::error::ErrorKind::Storage,
             "PACK_DAMAGED",
             "the stored run is damaged",
         )
-        .hint("ask the operator to run `panoply doctor --deep`, or import the run again")
+        .hint("ask the operator to run `panoply backtest verify`, or import the run again")
         .cause(error),
         LogError::Store(_) | LogError::Source(_) => ToolError::new(
             panoply_contract::error::ErrorKind::System,
@@ -174,7 +191,7 @@ pub(crate) fn tool_error(error: LogError) -> ToolError {
 
 /// Parses a timestamp parameter.
 pub(crate) fn parse_time(name: &str, text: &str) -> Result<Timestamp, ToolError> {
-    Timestamp::parse(text).map_err(|error| {
+    Timestamp::parse_bound(text).map_err(|error| {
         ToolError::validation("INVALID_PARAMETER", format!("`{name}`: {error}"))
             .hint("write it as 2025-06-15T14:30:00Z")
             .detail("parameter", name)

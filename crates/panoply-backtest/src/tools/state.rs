@@ -3,12 +3,12 @@
 use panoply_contract::prelude::*;
 use serde_json::Value;
 
-use super::events::{budget, lossless_value, number_value, size_of_json, token_value};
+use super::events::{budget, size_of_json, token_value};
+use super::money::{Pnl, non_empty};
 use super::params::MaxTokens;
 use super::sized_json::SizedJson;
-use crate::number::Sum;
-use crate::query::reader::StoredEvent;
-use crate::query::snapshot::{OpenOrder, PnlSource, Snapshot};
+use super::wire_number::WireNumber;
+use crate::query::snapshot::{Figure, HeldPosition, OpenOrder, PnlSource, Snapshot};
 use crate::scan;
 
 /// Maximum orders read for a reply.
@@ -35,15 +35,21 @@ pub(crate) struct Position {
     /// The security.
     security_symbol: String,
     /// Quantity, negative when short.
-    quantity: Value,
+    quantity: WireNumber,
     /// Average price.
-    average_price: Value,
+    average_price: WireNumber,
     /// Unrealized profit.
     #[serde(rename = "unrealizedPnL")]
-    unrealized_pnl: Value,
+    unrealized_pnl: WireNumber,
     /// Realized profit.
     #[serde(rename = "realizedPnL")]
-    realized_pnl: Value,
+    realized_pnl: WireNumber,
+    /// Currency of prices and profit, if the log names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
+    /// Members that the log does not report and that are computed from its fills and prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    derived: Option<Vec<&'static str>>,
 }
 
 /// An indicator's value.
@@ -55,7 +61,7 @@ pub(crate) struct Indicator<'a> {
     /// The security.
     security_symbol: &'a str,
     /// Last value.
-    value: Value,
+    value: WireNumber,
     /// Parameters; null when the log has none.
     parameters: Value,
 }
@@ -71,22 +77,11 @@ pub(crate) struct Order<'a> {
     /// Buy or Sell.
     direction: &'a str,
     /// Ordered quantity.
-    quantity: Value,
+    quantity: WireNumber,
     /// Limit or stop price; null for a market order.
-    price: Value,
+    price: WireNumber,
     /// Filled quantity.
-    filled_quantity: Value,
-}
-
-/// Profit and loss.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Pnl {
-    /// Realized plus unrealized.
-    pub(crate) total: f64,
-    /// Realized profit.
-    pub(crate) realized: f64,
-    /// Unrealized profit of open positions.
-    pub(crate) unrealized: f64,
+    filled_quantity: WireNumber,
 }
 
 /// Source of profit and loss.
@@ -100,23 +95,26 @@ pub(crate) enum PnlOrigin {
     Positions,
 }
 
-pub(crate) const fn source(snapshot: &Snapshot) -> PnlOrigin {
-    match snapshot.pnl.source {
-        PnlSource::StateChange => PnlOrigin::StateChange,
-        PnlSource::Positions => PnlOrigin::Positions,
+/// The source of realized profit, and the oldest state change among those it was taken from.
+pub(crate) fn source(snapshot: &Snapshot) -> (PnlOrigin, Option<String>) {
+    let reported = snapshot.pnl.iter().filter(|own| own.source == PnlSource::StateChange);
+    match reported.filter_map(|own| own.time).min() {
+        None => (PnlOrigin::Positions, None),
+        Some(time) => (PnlOrigin::StateChange, Some(time.to_string())),
     }
 }
 
 /// Formats a snapshot within the budget. Returns whether something was omitted.
 pub(crate) fn write(
     snapshot: &Snapshot,
+    pnl: Pnl,
     max_tokens: MaxTokens,
 ) -> Result<(State, bool), ToolError> {
     let truncated = snapshot.orders.len() < snapshot.open_orders;
     let mut remaining = ReplyBudget { left: budget(max_tokens), truncated };
     let mut positions = Vec::new();
-    for (symbol, event) in &snapshot.positions {
-        let position = position(symbol, event);
+    for held in &snapshot.positions {
+        let position = position(held);
         if !remaining.take(size_of_json(&position)) {
             break;
         }
@@ -132,14 +130,17 @@ pub(crate) fn write(
     }
     let mut indicators = Vec::new();
     for (name, security_symbol, event) in &snapshot.indicators {
-        let (value, parameters) = (member(event, "Value"), member(event, "Parameters"));
+        let value = scan::member(event.properties(), "Value").and_then(|token| token.number_text());
+        let value = WireNumber::of(value.unwrap_or_default());
+        let parameters = scan::member(event.properties(), "Parameters");
+        let parameters = parameters.map_or(Value::Null, token_value);
         let indicator = SizedJson::of(&Indicator { name, security_symbol, value, parameters })?;
         if !remaining.take(indicator.len()) {
             break;
         }
         indicators.push(indicator);
     }
-    let state = State { positions, indicators, active_orders, pnl: pnl(snapshot) };
+    let state = State { positions, indicators, active_orders, pnl };
     Ok((state, remaining.truncated))
 }
 
@@ -165,39 +166,34 @@ impl ReplyBudget {
     }
 }
 
-fn member(event: &StoredEvent, name: &str) -> Value {
-    scan::member(event.properties(), name).map_or(Value::Null, token_value)
-}
-
-fn position(symbol: &str, event: &StoredEvent) -> Position {
+fn position(held: &HeldPosition) -> Position {
+    let figures = [
+        ("quantity", &held.quantity),
+        ("averagePrice", &held.average),
+        ("unrealizedPnL", &held.unrealized),
+        ("realizedPnL", &held.realized),
+    ];
+    let derived = figures.iter().filter(|(_, figure)| matches!(figure, Some(Figure::Derived(_))));
+    let number = |figure: &Option<Figure>| WireNumber::of_figure(figure.as_ref());
     Position {
-        security_symbol: symbol.to_owned(),
-        quantity: member(event, "Quantity"),
-        average_price: member(event, "AveragePrice"),
-        unrealized_pnl: member(event, "UnrealizedPnL"),
-        realized_pnl: member(event, "RealizedPnL"),
+        security_symbol: held.symbol.clone(),
+        quantity: number(&held.quantity),
+        average_price: number(&held.average),
+        unrealized_pnl: number(&held.unrealized),
+        realized_pnl: number(&held.realized),
+        currency: (!held.currency.is_empty()).then(|| held.currency.clone()),
+        derived: non_empty(derived.map(|(name, _)| *name).collect()),
     }
 }
 
 fn order(order: &OpenOrder) -> Order<'_> {
-    let number = |text: &str| if text.is_empty() { Value::Null } else { number_value(text) };
     Order {
         order_id: &order.terms.id,
         security_symbol: &order.terms.symbol,
         direction: &order.terms.direction,
-        quantity: number(&order.terms.quantity),
-        price: number(&order.terms.price),
-        filled_quantity: lossless_value(&order.filled.to_text()),
-    }
-}
-
-pub(crate) fn pnl(snapshot: &Snapshot) -> Pnl {
-    let mut total: Sum = snapshot.pnl.realized;
-    total.merge(snapshot.pnl.unrealized);
-    Pnl {
-        total: total.to_f64(),
-        realized: snapshot.pnl.realized.to_f64(),
-        unrealized: snapshot.pnl.unrealized.to_f64(),
+        quantity: WireNumber::of(&order.terms.quantity),
+        price: WireNumber::of(&order.terms.price),
+        filled_quantity: WireNumber::of(&order.filled.to_text()),
     }
 }
 

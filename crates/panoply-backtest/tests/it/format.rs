@@ -11,8 +11,9 @@ use panoply_backtest::store::{BlobKey, BlobKind, Blobs, Store};
 use crate::helpers::{OWN_RUN, line, sealed};
 
 const SPECIFICATION: &str = include_str!("../../../../docs/formats/sealed-run.md");
-/// Kinds with an example. The other five are JSON, belong to open runs, or need a larger run.
-const KINDS: [BlobKind; 14] = [
+/// Kinds with an example. The others are JSON, belong to open runs, contain a bitmap, or need a
+/// larger run.
+const KINDS: [BlobKind; 21] = [
     BlobKind::Block,
     BlobKind::Directory,
     BlobKind::Times,
@@ -27,6 +28,13 @@ const KINDS: [BlobKind; 14] = [
     BlobKind::OrdersIndex,
     BlobKind::OrdersLong,
     BlobKind::OrdersOpen,
+    BlobKind::Securities,
+    BlobKind::FillIndex,
+    BlobKind::FillChunk,
+    BlobKind::Trades,
+    BlobKind::TextColumnBlock,
+    BlobKind::GroupStats,
+    BlobKind::Digest,
 ];
 
 #[test]
@@ -95,8 +103,9 @@ fn examples() -> Vec<(String, String)> {
     examples
 }
 
-/// The decompressed bytes of a blob, or of the named part of it.
+/// The decompressed bytes of a blob without its checksum, or of the named part of it.
 fn part(blob: &[u8], name: Option<&str>) -> Vec<u8> {
+    let blob = &blob[..blob.len() - 8];
     let decompress = |bytes: &[u8]| zstd::decode_all(bytes).unwrap();
     match name {
         None => decompress(blob),

@@ -11,8 +11,11 @@ async fn replies_match_the_independent_oracle() {
     let kernel = kernel(REAL.clone());
     for case in expected["cases"].as_array().unwrap() {
         let tool = case["tool"].as_str().unwrap();
-        let arguments = case["arguments"].clone();
+        let mut arguments = case["arguments"].clone();
         // Compares the content of a page, not where it is truncated.
+        if tool.starts_with("get_events_by") || tool == "query_event_sequence" {
+            arguments["maxTokens"] = 200_000.into();
+        }
         let answer = call_tool(&kernel, tool, arguments.clone()).await.unwrap();
         let about = format!("{tool} {arguments}");
         let expect = case["expect"].as_object().unwrap();

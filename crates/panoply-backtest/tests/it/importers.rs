@@ -261,6 +261,19 @@ async fn freqtrade_trade_without_orders_yields_one_entry_and_one_exit() {
 }
 
 #[tokio::test]
+async fn freqtrade_fill_without_a_fee_rate_is_flagged() {
+    let result = br#"{"strategy":{"Old":{"trades":[
+      {"pair":"ADA/BTC","amount":5,"open_rate":4.7e-05,"open_timestamp":1515568500000.0,"is_open":true}
+    ]}}}"#;
+    let (store, reports) = imported(&[result], "");
+    assert_eq!(reports[0].1.warnings, 1, "{:?}", reports[0].1);
+    let flagged =
+        call_tool(&kernel(store), "get_validation_errors", json!({"runId": OWN_RUN})).await;
+    let flagged = flagged.unwrap().to_string();
+    assert!(flagged.contains("The source has no fee rate"), "{flagged}");
+}
+
+#[tokio::test]
 async fn lean_order_events_import_in_both_spellings() {
     // Member names of LEAN's serialized order event class, old and new.
     let events = br#"[

@@ -101,11 +101,14 @@ fn parent_cycles_are_broken_and_flagged() {
     let reports = sealed(Arc::clone(&store), RunHeader::default(), lines.join("\n").as_bytes());
     assert_eq!((reports[0].1.errors, reports[0].1.warnings), (3, 1));
     let run = open(store.as_ref(), Guid::parse(OWN_RUN).unwrap());
-    let output_text = |seq| run.event(seq).unwrap().problems().first().map(|problem| problem.error);
-    assert_eq!(output_text(0), Some("Circular reference"));
-    assert_eq!(output_text(2), Some("Circular reference"));
-    assert_eq!(output_text(3), None);
-    assert_eq!(output_text(4), Some("Parent event not found"));
+    let problem = |seq| {
+        let problems = run.event(seq).unwrap().problems();
+        problems.first().map(|problem| problem.error.to_string())
+    };
+    assert_eq!(problem(0).as_deref(), Some("Circular reference"));
+    assert_eq!(problem(2).as_deref(), Some("Circular reference"));
+    assert_eq!(problem(3), None);
+    assert_eq!(problem(4).as_deref(), Some("Parent event not found"));
     let parent = run.parent_id(&run.event(0).unwrap()).unwrap();
     assert_eq!(parent, Some(run.id_at(1).unwrap()), "what the line says is kept");
 }

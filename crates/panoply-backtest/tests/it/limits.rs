@@ -36,7 +36,7 @@ async fn hostile_arguments_are_rejected_or_match_nothing() {
         ("get_events_by_type", by_type(json!({"unknown": 1})), "INVALID_PARAMETER"),
         (
             "get_events_by_type",
-            by_type(json!({"startTime": "2300-01-01T00:00:00Z"})),
+            by_type(json!({"startTime": "2300-13-01T00:00:00Z"})),
             "INVALID_PARAMETER",
         ),
         (

@@ -295,3 +295,53 @@ async fn lot_matching_run_is_compared_when_flat() {
     near(profit, 608_155.78, 0.05, "profit");
     assert_eq!(reconciliation["securities"][0]["fills"], 188);
 }
+
+/// Books with fills and updates after a delay, linked or not; the updates of `lost` are left out.
+fn delayed_book(delay_ms: u32, is_linked: bool, lost: &[u32]) -> String {
+    let (mut lines, mut held) = (Vec::new(), 0_i64);
+    for n in 1..=12_u32 {
+        let (side, signed) = if n % 3 == 0 { ("Sell", -7) } else { ("Buy", 5) };
+        held += signed;
+        let at = |millis: u32| format!("2025-01-01T00:{n:02}:00.{millis:03}Z");
+        let fill = format!(
+            r#"{{"OrderId":"00000000-0000-4000-8000-0000000000aa","SecuritySymbol":"A","Direction":"{side}","Quantity":{},"Price":10}}"#,
+            signed.abs()
+        );
+        let update = format!(r#"{{"SecuritySymbol":"A","Quantity":{held},"AveragePrice":10}}"#);
+        lines.push(line(OWN_RUN, n * 2, &at(0), "TradeExecution", &fill, None));
+        if !lost.contains(&n) {
+            let parent = is_linked.then_some(n * 2);
+            lines.push(line(OWN_RUN, n * 2 + 1, &at(delay_ms), "PositionUpdate", &update, parent));
+        }
+    }
+    lines.join("\n")
+}
+
+#[tokio::test]
+async fn lost_updates_are_found_and_delayed_ones_are_not() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let kernel = kernel(Arc::clone(&store));
+    for delay in [0, 1, 750] {
+        for is_linked in [true, false] {
+            for lost in [&[][..], &[1], &[5], &[12], &[3, 4, 9]] {
+                let run = panoply_backtest::event::Guid::named(
+                    panoply_backtest::event::Guid::new(1),
+                    &format!("{delay} {is_linked} {lost:?}"),
+                );
+                let text = delayed_book(delay, is_linked, lost).replace(OWN_RUN, &run.to_string());
+                sealed(Arc::clone(&store), RunHeader::default(), text.as_bytes());
+                let arguments = json!({"runId": run.to_string()});
+                let found = call_tool(&kernel, "reconcile_run", arguments).await.unwrap();
+                let security = &found["securities"][0];
+                let about = format!("delay {delay}, linked {is_linked}, lost {lost:?}: {security}");
+                assert_eq!(security["fillsWithoutUpdate"], lost.len(), "{about}");
+                let first = lost.first().map(|n| format!("00000000-0000-4000-8000-{:012x}", n * 2));
+                assert_eq!(
+                    security["firstFillWithoutUpdate"].as_str(),
+                    first.as_deref(),
+                    "{about}"
+                );
+            }
+        }
+    }
+}

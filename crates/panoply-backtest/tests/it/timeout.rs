@@ -82,6 +82,10 @@ impl Blobs for GatedBlobs {
     fn put(&self, blobs: Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
         self.blobs.put(blobs)
     }
+
+    fn keys(&self) -> Result<Vec<BlobKey>, LogError> {
+        self.blobs.keys()
+    }
 }
 
 impl Store for Gated {

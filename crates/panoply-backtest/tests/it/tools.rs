@@ -253,3 +253,162 @@ async fn compare_runs_reports_both_values_and_their_difference() {
     assert_eq!(row("events")["difference"], json!(2712.0 - 7923.0));
     assert_eq!(row("TradeExecution events")["second"], json!(188.0));
 }
+
+#[tokio::test]
+async fn has_more_is_true_while_events_are_left() {
+    let kernel = kernel(REAL.clone());
+    let (mut seen, mut skip, mut index) = (0, 0, 0);
+    loop {
+        let page = json!({
+            "runId": RUN_A, "eventType": "PositionUpdate", "pageSize": 300, "pageIndex": index,
+            "skip": skip,
+        });
+        let page = call_tool(&kernel, "get_events_by_type", page).await.unwrap();
+        let metadata = &page["metadata"];
+        seen += metadata["returnedCount"].as_u64().unwrap();
+        if !metadata["hasMore"].as_bool().unwrap() {
+            break;
+        }
+        if metadata["truncated"].as_bool().unwrap() {
+            skip += metadata["returnedCount"].as_u64().unwrap();
+        } else {
+            (skip, index) = (0, index + 1);
+        }
+    }
+    assert_eq!(seen, 386);
+}
+
+#[tokio::test]
+async fn page_of_a_thousand_events_is_obtainable() {
+    let kernel = kernel(REAL.clone());
+    let arguments = json!({
+        "runId": RUN_A, "eventType": "IndicatorCalculation", "pageSize": 1000, "maxTokens": 200_000,
+    });
+    let page = call_tool(&kernel, "get_events_by_type", arguments).await.unwrap();
+    assert_eq!(page["metadata"]["returnedCount"], 1000);
+    assert_eq!(page["metadata"]["truncated"], false);
+}
+
+#[tokio::test]
+async fn weeks_start_on_monday() {
+    let kernel = kernel(REAL.clone());
+    let arguments = json!({
+        "runId": RUN_A, "eventType": "TradeExecution", "propertyPath": "$.Price", "groupBy": "week",
+    });
+    let reply = call_tool(&kernel, "aggregate_metrics", arguments).await.unwrap();
+    let keys: Vec<&str> =
+        reply["groups"].as_array().unwrap().iter().filter_map(|own| own["key"].as_str()).collect();
+    // Mondays of 2017 by the calendar.
+    let mondays = ["2017-04-17", "2017-04-24", "2017-05-01", "2017-05-08", "2017-05-15"];
+    for (key, monday) in keys.iter().zip(mondays) {
+        assert_eq!(*key, format!("{monday}T00:00:00Z"));
+    }
+}
+
+#[tokio::test]
+async fn group_by_entity_equals_one_aggregate_per_entity_in_any_range() {
+    let kernel = kernel(REAL.clone());
+    let lines = crate::helpers::data("ema_cross.jsonl.zst");
+    let events: Vec<Value> = lines
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    for (from, to) in [
+        ("2017-01-01T00:00:00.000Z", "2018-01-01T00:00:00.000Z"),
+        ("2017-04-27T00:00:00.000Z", "2017-05-20T05:00:00.000Z"),
+    ] {
+        let arguments = json!({
+            "runId": RUN_A, "eventType": "IndicatorCalculation", "propertyPath": "$.Value",
+            "aggregations": ["count", "max", "min"], "groupBy": "SecuritySymbol",
+            "startTime": from, "endTime": to,
+        });
+        let reply = call_tool(&kernel, "aggregate_metrics", arguments).await.unwrap();
+        let groups = reply["groups"].as_array().unwrap();
+        assert!(groups.len() >= 3, "{groups:?}");
+        for group in groups {
+            let values = events.iter().filter(|event| {
+                let time = event["timestamp"].as_str().unwrap();
+                event["eventType"] == "IndicatorCalculation"
+                    && event["properties"]["SecuritySymbol"] == group["key"]
+                    && (from..=to).contains(&time)
+            });
+            let values: Vec<f64> =
+                values.clone().filter_map(|event| event["properties"]["Value"].as_f64()).collect();
+            assert_eq!(group["valueCount"], values.len(), "{group}");
+            let max = values.iter().copied().max_by(f64::total_cmp);
+            assert_eq!(group["max"], json!(max), "{group}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn table_keeps_properties_with_names_of_members_and_dots() {
+    use panoply_backtest::store::memory::MemoryStore;
+    let store: std::sync::Arc<dyn panoply_backtest::store::Store> =
+        std::sync::Arc::new(MemoryStore::default());
+    let own = crate::helpers::OWN_RUN;
+    let line = |n: u32, properties: &str| {
+        let time = format!("2025-01-01T00:00:0{n}.000Z");
+        crate::helpers::line(own, n, &time, "MarketDataEvent", properties, None)
+    };
+    let lines = [
+        line(
+            1,
+            r#"{"timestamp":"t1","eventId":7,"X.Y":1,"X":{"Y":2,"Z":{}},"n":814786633366918.3}"#,
+        ),
+        line(2, r#"{"timestamp":"t2","eventId":8,"X.Y":3,"X":{"Y":4},"n":12345678.12345678}"#),
+    ];
+    crate::helpers::sealed(
+        std::sync::Arc::clone(&store),
+        Default::default(),
+        lines.join("\n").as_bytes(),
+    );
+    let kernel = kernel(store);
+    let arguments = json!({"runId": own, "eventType": "MarketDataEvent", "format": "table"});
+    let reply = call_tool(&kernel, "get_events_by_type", arguments).await.unwrap();
+    let table = &reply["table"];
+    let columns = table["columns"].as_array().unwrap();
+    let cell = |row: usize, name: &str| {
+        let place = columns.iter().position(|column| column == name);
+        table["rows"][row][place.unwrap_or_else(|| panic!("{name} in {table}"))].clone()
+    };
+    assert_eq!(cell(0, "properties.timestamp"), "t1");
+    assert_eq!(cell(1, "properties.eventId"), 8);
+    assert_eq!((cell(0, r"X\.Y"), cell(0, "X.Y")), (json!(1), json!(2)));
+    assert_eq!(cell(0, "X.Z"), json!({}));
+    assert_eq!(cell(0, "n"), json!("814786633366918.3"), "a double would print another digit");
+    assert_eq!(cell(1, "n"), json!(12_345_678.123_456_78));
+    let arguments = json!({
+        "runId": own, "eventType": "MarketDataEvent", "fields": [r"X\.Y", "properties.timestamp"],
+    });
+    let reply = call_tool(&kernel, "get_events_by_type", arguments).await.unwrap();
+    assert_eq!(reply["events"][0]["properties"], json!({r"X\.Y": 1, "timestamp": "t1"}));
+}
+
+#[tokio::test]
+async fn times_from_year_1_to_9999_and_all_iso_forms_are_accepted() {
+    let kernel = kernel(REAL.clone());
+    for (start, end) in [
+        ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.9999999Z"),
+        ("20170419T000000Z", "2017-05-31T24:00:00Z"),
+        ("2017-W16-1", "2017-365"),
+    ] {
+        let arguments = trades(json!({"startTime": start, "endTime": end, "pageSize": 1}));
+        let page = call_tool(&kernel, "get_events_by_type", arguments).await.unwrap();
+        assert_eq!(page["metadata"]["totalCount"], 144, "{start} to {end}");
+    }
+    let arguments = json!({"runId": RUN_A, "timestamp": "0001-01-01T00:00:00Z"});
+    let state = call_tool(&kernel, "get_state_snapshot", arguments).await.unwrap();
+    assert_eq!(state["timestamp"], "0001-01-01T00:00:00Z");
+    assert_eq!(state["state"]["positions"], json!([]));
+}
+
+#[tokio::test]
+async fn all_tools_agree_on_the_end_of_a_run() {
+    let kernel = kernel(REAL.clone());
+    let list = call_tool(&kernel, "list_backtest_runs", json!({"query": RUN_A})).await.unwrap();
+    let described = call_tool(&kernel, "describe_run", json!({"runId": RUN_A})).await.unwrap();
+    assert_eq!(list["runs"][0]["endTime"], described["last"]);
+    assert_eq!(list["runs"][0]["startTime"], described["first"]);
+    assert_eq!(described["last"], "2017-05-30T18:00:00Z", "the last line of the log");
+}

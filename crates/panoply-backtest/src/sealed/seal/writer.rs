@@ -3,14 +3,19 @@
 use roaring::RoaringBitmap;
 
 use super::super::block::{BLOCK_EVENTS, Block, BlockWriter, Link, Row};
+use super::super::books::{Books, prices};
+use super::super::checksum::ChecksummedBlobs;
 use super::super::codec::{self, count};
 use super::super::column::ColumnWriter;
-use super::super::dictionary::{self, Dictionary, DictionaryWriter};
+use super::super::dictionary::{self, Dictionary, DictionaryWriter, GROUPED};
+use super::super::digest::DigestWriter;
 use super::super::directory::{DirectoryWriter, Kind};
-use super::super::head::{Attribute, ColumnInfo, FORMAT, Head};
+use super::super::group_stats::NO_GROUP;
+use super::super::head::{Attribute, ColumnInfo, FORMAT, Head, TextColumnInfo};
 use super::super::links::{self, NO_EVENT};
 use super::super::orders::{self, Effect, OrderTracker, canonical_order_id};
-use super::super::properties::{PathId, PathTable};
+use super::super::properties::{PathId, PathTable, numeric_text};
+use super::super::text_column::TextColumnWriter;
 use super::first_pass::FirstPass;
 use crate::error::LogError;
 use crate::event::{Category, EventType, Severity};
@@ -26,9 +31,12 @@ use crate::validate::{self, Flags};
 const WRITE_BUFFER_BYTES: usize = 4 << 20;
 /// Numeric properties of one event type that get a column; the rest are found by a full scan.
 const MAX_COLUMNS_PER_TYPE: usize = 512;
+/// Text and boolean properties of one event type that get a text column.
+const MAX_TEXT_COLUMNS_PER_TYPE: usize = 64;
 
 pub(super) struct SealWriter<'a> {
-    out: &'a dyn Blobs,
+    out: ChecksummedBlobs<&'a dyn Blobs>,
+    blobs: u64,
     pending: Vec<(BlobKey, Vec<u8>)>,
     pending_bytes: usize,
     period: (Timestamp, Timestamp),
@@ -46,9 +54,15 @@ pub(super) struct SealWriter<'a> {
     /// The event type and path of each column, by its group number.
     column_ids: Vec<(u8, PathId)>,
     overflow: bool,
+    /// By event type and [`PathId`].
+    text_columns: Vec<Vec<Option<TextColumnWriter>>>,
+    /// The event type and path of each text column, by its number.
+    text_column_ids: Vec<(u8, PathId)>,
     attributes: AttributeBitmaps,
     dictionaries: Dictionaries,
     orders: OrderTracker,
+    books: Books,
+    digest: DigestWriter,
     /// Events by type and severity.
     counts: Vec<[u32; 4]>,
     span: (i64, i64),
@@ -78,13 +92,16 @@ struct Dictionaries {
     position_state: DictionaryWriter,
     indicator_state: DictionaryWriter,
     pnl_state: DictionaryWriter,
+    price_state: DictionaryWriter,
+    fill_state: DictionaryWriter,
 }
 
 impl<'a> SealWriter<'a> {
     pub(super) fn new(out: &'a dyn Blobs, first_pass: &'a FirstPass, header: &RunHeader) -> Self {
         let bitmaps = |length: usize| vec![RoaringBitmap::new(); length];
         Self {
-            out,
+            out: ChecksummedBlobs::new(out),
+            blobs: 0,
             pending: Vec::new(),
             pending_bytes: 0,
             period: header.period(),
@@ -98,6 +115,8 @@ impl<'a> SealWriter<'a> {
             columns: EventType::ALL.iter().map(|_| Vec::new()).collect(),
             column_ids: Vec::new(),
             overflow: false,
+            text_columns: EventType::ALL.iter().map(|_| Vec::new()).collect(),
+            text_column_ids: Vec::new(),
             attributes: AttributeBitmaps {
                 types: bitmaps(EventType::ALL.len()),
                 severities: bitmaps(Severity::ALL.len()),
@@ -106,6 +125,8 @@ impl<'a> SealWriter<'a> {
             },
             dictionaries: Dictionaries::default(),
             orders: OrderTracker::default(),
+            books: Books::default(),
+            digest: DigestWriter::default(),
             counts: vec![[0; 4]; EventType::ALL.len()],
             span: (0, 0),
             key: String::new(),
@@ -115,7 +136,10 @@ impl<'a> SealWriter<'a> {
 
     pub(super) fn event(&mut self, block: &Block, row: &Row, seq: u32) -> Result<(), LogError> {
         let outline = Outline::of(block.properties(row));
-        let (parent, flags) = self.resolve_parent(row, seq, &outline);
+        let (parent, mut flags) = self.resolve_parent(row, seq, &outline);
+        if let Some(original) = block.original(row) {
+            flags.insert(Flags::of_producer(&validate::producer_problems(original)));
+        }
         let effect = orders::effect(row.event_type, &outline);
         let kind = match effect {
             Some(Effect::Placed) => Kind::ORDER_PLACED,
@@ -127,6 +151,7 @@ impl<'a> SealWriter<'a> {
         }
         self.span.1 = time;
         let rank = self.directory.push(time, kind);
+        self.digest.push(row, &outline);
         if self.directory.is_full() {
             self.close_directory()?;
         }
@@ -134,8 +159,8 @@ impl<'a> SealWriter<'a> {
         if let Some(effect) = effect {
             self.orders.apply(seq, effect, &outline);
         }
-        self.record_entities(row.event_type, seq, flags, &outline);
-        self.record_numbers(row.event_type, rank, &outline)?;
+        let entities = self.record_entities(row, seq, flags, &outline)?;
+        self.record_properties(row.event_type, rank, entities, &outline)?;
 
         let mut entry = block.entry(row);
         // An export restores the order of arrival where it differs from the order of time.
@@ -213,14 +238,16 @@ impl<'a> SealWriter<'a> {
         }
     }
 
-    /// Adds an event to the dictionaries of entities and of states for snapshots.
+    /// Adds an event to the books, to the dictionaries of entities and of states for snapshots.
+    /// Returns the codes of its [`GROUPED`] entities.
     fn record_entities(
         &mut self,
-        event_type: EventType,
+        row: &Row,
         seq: u32,
         flags: Flags,
         outline: &Outline<'_>,
-    ) {
+    ) -> Result<[u32; GROUPED.len()], LogError> {
+        let mut codes = [NO_GROUP; GROUPED.len()];
         let (mut symbol, mut indicator, mut pnl) = (None, None, false);
         for member in outline.members.iter().filter(|member| member.depth == 0) {
             let token = member.value;
@@ -234,7 +261,7 @@ impl<'a> SealWriter<'a> {
                 }
                 "PositionId" => {
                     if let Some(id) = token.id_text() {
-                        self.dictionaries.position.push(&id, seq);
+                        codes[1] = self.dictionaries.position.push(&id, seq);
                     }
                 }
                 "StateType" => pnl |= token == Token::Text("PnL"),
@@ -242,21 +269,34 @@ impl<'a> SealWriter<'a> {
             }
         }
         if let Some(symbol) = &symbol {
-            self.dictionaries.symbol.push(symbol, seq);
+            codes[0] = self.dictionaries.symbol.push(symbol, seq);
         }
         if let Some(indicator) = &indicator {
-            self.dictionaries.indicator.push(indicator, seq);
+            codes[2] = self.dictionaries.indicator.push(indicator, seq);
         }
-        if pnl && event_type == EventType::StateChange {
-            self.dictionaries.pnl_state.push("", seq);
+        // An order that is not a GUID does not make a fill unusable; a number that is none does.
+        let is_fill =
+            self.books.event(seq, row.timestamp, row.event_type, symbol.as_deref(), outline)?;
+        if let (true, Some(symbol)) = (is_fill, &symbol) {
+            self.dictionaries.fill_state.push(symbol, seq);
         }
         // An event with a property error is stored and found, but is no source of state.
         if flags.contains(Flags::PROPERTY_ERROR) {
-            return;
+            return Ok(codes);
         }
-        match (event_type, symbol, indicator) {
+        if pnl && row.event_type == EventType::StateChange {
+            let currency = outline
+                .member_of("StateAfter", "Currency")
+                .or_else(|| outline.member("Currency"))
+                .and_then(|token| token.text());
+            self.dictionaries.pnl_state.push(currency.as_deref().unwrap_or_default(), seq);
+        }
+        match (row.event_type, symbol, indicator) {
             (EventType::PositionUpdate, Some(symbol), _) => {
                 self.dictionaries.position_state.push(&symbol, seq);
+            }
+            (EventType::MarketDataEvent, Some(symbol), _) if prices::has_price(outline) => {
+                self.dictionaries.price_state.push(&symbol, seq);
             }
             (EventType::IndicatorCalculation, symbol, Some(indicator)) => {
                 self.key.clear();
@@ -267,20 +307,31 @@ impl<'a> SealWriter<'a> {
             }
             _ => {}
         }
+        Ok(codes)
     }
 
-    fn record_numbers(
+    /// Adds the numbers of an event to the columns, its texts and booleans to the text columns.
+    fn record_properties(
         &mut self,
         event_type: EventType,
         rank: u32,
+        entities: [u32; GROUPED.len()],
         outline: &Outline<'_>,
     ) -> Result<(), LogError> {
         let code = event_type.code();
-        let Some(columns) = self.columns.get_mut(usize::from(code)) else { return Ok(()) };
+        let (Some(columns), Some(texts)) =
+            (self.columns.get_mut(usize::from(code)), self.text_columns.get_mut(usize::from(code)))
+        else {
+            return Ok(());
+        };
         let mut full = Vec::new();
         let (numbers, overflow) = (&mut self.column_ids, &mut self.overflow);
-        let complete = self.properties.walk(outline, |path, text| {
-            let Some(number) = Number::parse(text) else { return Ok(()) };
+        let text_ids = &mut self.text_column_ids;
+        let complete = self.properties.walk(outline, |path, token| {
+            if matches!(token, Token::Text(_) | Token::Bool(_)) {
+                record_text(texts, text_ids, (code, path), rank, token)?;
+            }
+            let Some(number) = numeric_text(token).and_then(Number::parse) else { return Ok(()) };
             let place = path.0 as usize;
             if columns.len() <= place {
                 columns.resize_with(place + 1, || None);
@@ -296,7 +347,7 @@ impl<'a> SealWriter<'a> {
                 }
                 numbers.push((code, path));
             }
-            if let Some(blob) = slot.get_or_insert_default().push(rank, number)? {
+            if let Some(blob) = slot.get_or_insert_default().push(rank, number, entities)? {
                 full.push((path, blob));
             }
             Ok(())
@@ -319,6 +370,7 @@ impl<'a> SealWriter<'a> {
     }
 
     fn close_directory(&mut self) -> Result<(), LogError> {
+        self.digest.end_chunk();
         let blob = self.directory.finish_chunk()?;
         let key = BlobKey::new(BlobKind::Directory, 0, self.directory_chunks);
         self.directory_chunks += 1;
@@ -327,6 +379,7 @@ impl<'a> SealWriter<'a> {
 
     fn put(&mut self, key: BlobKey, blob: Vec<u8>) -> Result<(), LogError> {
         self.pending_bytes += blob.len();
+        self.blobs += 1;
         self.pending.push((key, blob));
         if self.pending_bytes < WRITE_BUFFER_BYTES { Ok(()) } else { self.flush() }
     }
@@ -353,8 +406,13 @@ impl<'a> SealWriter<'a> {
         )?;
         self.finish_blocks()?;
         let columns = self.finish_columns()?;
+        let text_columns = self.finish_text_columns()?;
         self.finish_attributes()?;
         let mut blobs = Vec::new();
+        let span = (Timestamp::from_nanos(self.span.0), Timestamp::from_nanos(self.span.1));
+        let books = std::mem::take(&mut self.books).finish(span, &mut blobs)?;
+        let digest = self.digest.finish()?;
+        blobs.push((BlobKey::new(BlobKind::Digest, 0, 0), digest));
         let written = std::mem::take(&mut self.dictionaries);
         for (dictionary, writer) in [
             (Dictionary::Order, written.order),
@@ -364,11 +422,13 @@ impl<'a> SealWriter<'a> {
             (Dictionary::PositionState, written.position_state),
             (Dictionary::IndicatorState, written.indicator_state),
             (Dictionary::PnlState, written.pnl_state),
+            (Dictionary::PriceState, written.price_state),
+            (Dictionary::FillState, written.fill_state),
         ] {
             writer.finish(dictionary, &mut blobs)?;
             self.put_all(&mut blobs)?;
         }
-        std::mem::take(&mut self.orders).finish(&mut blobs)?;
+        std::mem::take(&mut self.orders).finish(self.directory_chunks, &mut blobs)?;
         self.put_all(&mut blobs)?;
         let index = first_pass
             .ids
@@ -391,6 +451,12 @@ impl<'a> SealWriter<'a> {
             repeated: first_pass.repeated,
             problems: [self.attributes.error.len(), self.attributes.warning.len()],
             unresolved_parents: self.unresolved_parents,
+            text_columns,
+            trades: books.trades,
+            curves: books.curves,
+            summary: books.summary,
+            // The head itself, and the report of sealing.
+            blobs: self.blobs + 2,
         };
         let json = serde_json::to_vec(&head).map_err(LogError::store)?;
         self.put(BlobKey::new(BlobKind::Head, 0, 0), json)?;
@@ -422,11 +488,26 @@ impl<'a> SealWriter<'a> {
                 continue;
             };
             let last = column.flush()?;
-            let (head, total, blocks) = (column.head()?, column.total(), column.blocks);
+            let total = column.total();
+            let mut blobs = vec![(BlobKey::new(BlobKind::ColumnHead, group, 0), column.head()?)];
             if let Some(blob) = last {
-                self.put(BlobKey::new(BlobKind::ColumnBlock, group, blocks - 1), blob)?;
+                let number = column.blocks - 1;
+                blobs.push((BlobKey::new(BlobKind::ColumnBlock, group, number), blob));
             }
-            self.put(BlobKey::new(BlobKind::ColumnHead, group, 0), head)?;
+            let entities = [
+                &self.dictionaries.symbol,
+                &self.dictionaries.position,
+                &self.dictionaries.indicator,
+            ];
+            for ((groups, entity), dictionary) in column.groups().iter().zip(entities).zip(GROUPED)
+            {
+                let name = |code| entity.value(code).unwrap_or_default().to_owned();
+                if let Some(blob) = groups.finish(name)? {
+                    let number = u32::from(dictionary.code());
+                    blobs.push((BlobKey::new(BlobKind::GroupStats, group, number), blob));
+                }
+            }
+            self.put_all(&mut blobs)?;
             infos.push(ColumnInfo {
                 event_type: code,
                 path: self.properties.path(path),
@@ -434,6 +515,21 @@ impl<'a> SealWriter<'a> {
                 min: total.min,
                 max: total.max,
             });
+        }
+        Ok(infos)
+    }
+
+    fn finish_text_columns(&mut self) -> Result<Vec<TextColumnInfo>, LogError> {
+        let (mut infos, mut blobs) = (Vec::new(), Vec::new());
+        for (number, (code, path)) in (0_u16..).zip(std::mem::take(&mut self.text_column_ids)) {
+            let columns = self.text_columns.get_mut(usize::from(code));
+            let column = columns.and_then(|columns| columns.get_mut(path.0 as usize)?.take());
+            let Some(column) = column else { continue };
+            let values = (!column.is_dropped).then(|| column.distinct());
+            column.finish(number, &mut blobs)?;
+            self.put_all(&mut blobs)?;
+            let path = self.properties.path(path);
+            infos.push(TextColumnInfo { event_type: code, path, values });
         }
         Ok(infos)
     }
@@ -462,4 +558,30 @@ impl<'a> SealWriter<'a> {
         self.attributes = attributes;
         Ok(())
     }
+}
+
+/// Adds a text or boolean to its column. Beyond the limit the property gets a dropped column.
+fn record_text(
+    columns: &mut Vec<Option<TextColumnWriter>>,
+    ids: &mut Vec<(u8, PathId)>,
+    (code, path): (u8, PathId),
+    rank: u32,
+    token: Token<'_>,
+) -> Result<(), LogError> {
+    let place = path.0 as usize;
+    if columns.len() <= place {
+        columns.resize_with(place + 1, || None);
+    }
+    let is_new = columns.get(place).is_some_and(Option::is_none);
+    let is_full = is_new && columns.iter().flatten().count() >= MAX_TEXT_COLUMNS_PER_TYPE;
+    let Some(slot) = columns.get_mut(place) else { return Ok(()) };
+    if is_new {
+        if ids.len() >= usize::from(u16::MAX) {
+            return Ok(());
+        }
+        ids.push((code, path));
+    }
+    let column = slot.get_or_insert_default();
+    column.is_dropped |= is_full;
+    column.push(rank, token)
 }

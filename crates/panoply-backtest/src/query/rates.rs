@@ -1,0 +1,82 @@
+//! Exchange rates: given by the caller, or prices of currency pairs in the log.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+
+use super::reader::SealedRun;
+use crate::error::LogError;
+use crate::sealed::dictionary::Dictionary;
+use crate::timestamp::Timestamp;
+
+/// A rate that was applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rate {
+    /// The currency of the amount.
+    pub from: String,
+    /// The currency of the result.
+    pub to: String,
+    /// One unit of `from` in units of `to`.
+    pub rate: Decimal,
+    /// The security whose price it is, and the time of that price; `None` if the caller gave it.
+    pub source: Option<(String, Timestamp)>,
+}
+
+/// Converts amounts to one currency.
+pub struct Converter<'a> {
+    run: &'a SealedRun,
+    to: String,
+    /// One unit of each currency in units of `to`.
+    given: &'a BTreeMap<String, Decimal>,
+}
+
+impl<'a> Converter<'a> {
+    /// Converts to `to` with the given rates and those of the log.
+    pub fn new(run: &'a SealedRun, to: &str, given: &'a BTreeMap<String, Decimal>) -> Self {
+        Self { run, to: to.to_owned(), given }
+    }
+
+    /// The rate of a currency after the event at `last`; `None` if neither caller nor log has one.
+    pub fn rate(&self, from: &str, last: u32) -> Result<Option<Rate>, LogError> {
+        let found =
+            |rate, source| Some(Rate { from: from.to_owned(), to: self.to.clone(), rate, source });
+        if from == self.to {
+            return Ok(found(Decimal::ONE, None));
+        }
+        if let Some(rate) = self.given.get(from) {
+            return Ok(found(*rate, None));
+        }
+        for (symbol, _) in self.run.values(Dictionary::PriceState, 10_000)? {
+            let pair = pair_of(&symbol);
+            let is_inverse = pair == format!("{}{from}", self.to);
+            if !is_inverse && pair != format!("{from}{}", self.to) {
+                continue;
+            }
+            let Some(price) = self.run.price_at(&symbol, last)? else { continue };
+            let rate =
+                if is_inverse { Decimal::ONE.checked_div(price.price) } else { Some(price.price) };
+            if let Some(rate) = rate {
+                return Ok(found(rate, Some((symbol.into_string(), price.time))));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// `EURUSD` for `EUR/USD`, `EUR-USD`, `EUR_USD` and `EUR/USD.SIM`.
+fn pair_of(symbol: &str) -> String {
+    let name = symbol.split(['.', ':']).next().unwrap_or_default();
+    name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_uppercase()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn currency_pairs_are_recognised_in_their_usual_forms() {
+        for symbol in ["EURUSD", "EUR/USD", "eur-usd", "EUR_USD", "EUR/USD.SIM", "EURUSD:FX"] {
+            assert_eq!(pair_of(symbol), "EURUSD", "{symbol}");
+        }
+    }
+}

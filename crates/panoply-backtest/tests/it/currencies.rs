@@ -1,0 +1,135 @@
+//! Amounts in several currencies are kept apart, and converted only with stated rates.
+
+use serde_json::{Value, json};
+
+use crate::helpers::{call_tool, kernel};
+use crate::importers::{golden, imported, near, number, truth};
+
+async fn two_currencies() -> (std::sync::Arc<panoply_contract::kernel::Kernel>, String) {
+    let (store, _) = imported(&[&golden("nautilus_two.jsonl.zst")], "");
+    let run = store.runs().unwrap()[0].id.to_string();
+    (kernel(store), run)
+}
+
+fn of_currency<'a>(pnl: &'a Value, currency: &str) -> &'a Value {
+    let all = pnl["byCurrency"].as_array().unwrap();
+    all.iter().find(|own| own["currency"] == currency).unwrap_or(&Value::Null)
+}
+
+#[tokio::test]
+async fn profit_in_each_currency_matches_the_engine_at_every_moment() {
+    let (kernel, run) = two_currencies().await;
+    let truth = truth("nautilus_two");
+    let start = |currency: &Value| {
+        let money = truth["money"].as_array().unwrap();
+        number(&money.iter().find(|own| own["currency"] == *currency).unwrap()["start"])
+    };
+    let moments = truth["moments"].as_array().unwrap();
+    assert!(moments.len() >= 100, "{}", moments.len());
+    for moment in moments {
+        let arguments = json!({"runId": run, "timestamp": moment["time"]});
+        let reply = call_tool(&kernel, "get_state_snapshot", arguments).await.unwrap();
+        let time = moment["time"].as_str().unwrap();
+        let state = &reply["state"];
+        let position = state["positions"].as_array().unwrap().iter();
+        let position = position.clone().find(|own| own["securitySymbol"] == moment["symbol"]);
+        let Some(position) = position else {
+            assert_eq!(moment["quantity"], "0", "{time}");
+            continue;
+        };
+        near(number(&position["quantity"]), number(&moment["quantity"]), 0.0, time);
+        assert_eq!(position["currency"], moment["currency"], "{time}");
+        // The engine rounds to the smallest unit of the currency.
+        let unit = if moment["currency"] == "JPY" { 0.5 } else { 0.005 };
+        near(number(&position["unrealizedPnL"]), number(&moment["unrealized"]), unit, time);
+        assert_eq!(position["derived"], json!(["unrealizedPnL"]), "{time}");
+        let pnl = &state["pnl"];
+        let realized = number(&moment["balance"]) - start(&moment["currency"]);
+        let currency = moment["currency"].as_str().unwrap();
+        let own = match pnl["byCurrency"] {
+            Value::Null => pnl,
+            _ => of_currency(pnl, currency),
+        };
+        assert_eq!(own["currency"], currency, "{time}");
+        near(number(&own["realized"]), realized, 1e-6, time);
+    }
+}
+
+#[tokio::test]
+async fn amounts_are_converted_with_prices_of_the_log_or_given_rates() {
+    let (kernel, run) = two_currencies().await;
+    let ask = async |more: Value| {
+        let mut arguments = json!({"runId": run, "timestamp": "2024-01-05T12:00:00Z"});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call_tool(&kernel, "get_state_snapshot", arguments).await
+    };
+    let apart = ask(json!({})).await.unwrap();
+    let pnl = &apart["state"]["pnl"];
+    assert_eq!(pnl["total"], Value::Null, "{pnl}");
+    let (usd, jpy) =
+        (number(&of_currency(pnl, "USD")["total"]), number(&of_currency(pnl, "JPY")["total"]));
+
+    let converted = ask(json!({"currency": "USD"})).await.unwrap();
+    let rate = &converted["metadata"]["rates"][0];
+    assert_eq!((&rate["from"], &rate["to"]), (&json!("JPY"), &json!("USD")));
+    let source = rate["source"].as_str().unwrap();
+    assert!(source.starts_with("price of USD/JPY at 2024-01-0"), "{source}");
+    let expected = usd + jpy * number(&rate["rate"]);
+    near(number(&converted["state"]["pnl"]["total"]), expected, 1e-6, "by the log");
+
+    let given = ask(json!({"currency": "USD", "rates": [{"currency": "JPY", "rate": 0.01}]}));
+    let given = given.await.unwrap();
+    assert_eq!(given["metadata"]["rates"][0]["source"], "given");
+    near(number(&given["state"]["pnl"]["total"]), usd + jpy * 0.01, 1e-6, "given");
+
+    let unknown = ask(json!({"currency": "CHF"})).await.unwrap_err();
+    assert_eq!(unknown["code"], "INVALID_PARAMETER");
+    assert!(unknown["message"].as_str().unwrap().contains("no price of"), "{unknown}");
+    let useless = ask(json!({"rates": [{"currency": "JPY", "rate": 0.01}]})).await.unwrap_err();
+    assert!(useless["message"].as_str().unwrap().contains("without `currency`"), "{useless}");
+}
+
+#[tokio::test]
+async fn delta_comparison_and_report_keep_currencies_apart() {
+    let (kernel, run) = two_currencies().await;
+    let truth = truth("nautilus_two");
+    let arguments = json!({
+        "runId": run, "startTime": "2023-12-31T00:00:00Z", "endTime": "2024-02-01T00:00:00Z",
+    });
+    let delta = call_tool(&kernel, "get_state_delta", arguments).await.unwrap();
+    let both = json!({"runId": run, "otherRunId": run});
+    let comparison = call_tool(&kernel, "compare_runs", both).await.unwrap();
+    let figure = |name: String| {
+        let rows = comparison["figures"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["figure"] == name.as_str());
+        number(&row.unwrap_or_else(|| panic!("no {name} in {comparison}"))["first"])
+    };
+    for money in truth["money"].as_array().unwrap() {
+        let currency = money["currency"].as_str().unwrap();
+        let earned = number(&money["balance"]) - number(&money["start"]);
+        near(number(&of_currency(&delta["pnl"], currency)["realized"]), earned, 1e-6, currency);
+        near(figure(format!("realized ({currency})")), earned, 1e-6, currency);
+        near(
+            figure(format!("commission ({currency})")),
+            number(&money["commissions"]),
+            1e-6,
+            "fee",
+        );
+    }
+    assert_eq!(delta["pnl"]["total"], Value::Null);
+
+    let (store, _) = imported(&[&golden("nautilus_two.jsonl.zst")], "");
+    let id = store.runs().unwrap()[0].id;
+    let sealed = crate::helpers::open(store.as_ref(), id);
+    let report = sealed.performance_report(Default::default()).unwrap();
+    let names: Vec<&str> =
+        report.figures.currencies.iter().map(|own| own.currency.as_str()).collect();
+    assert_eq!(names, ["JPY", "USD"]);
+    assert_eq!(report.figures.only, None);
+    for own in &report.figures.currencies {
+        let money = truth["money"].as_array().unwrap().iter();
+        let money = money.clone().find(|money| money["currency"] == own.currency).unwrap();
+        near(own.start, number(&money["start"]), 0.0, "start");
+        near(own.end, number(&money["balance"]), 1e-6, "end");
+    }
+}
