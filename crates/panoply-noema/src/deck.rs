@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fsrs::{Calendar, Micros, Parameters, Scheduler};
+use crate::fsrs::{Calendar, Micros, Parameters, Scheduler, Zone};
 use crate::ids::DeckId;
 
 /// Maximum length of a deck name in characters.
@@ -135,8 +135,9 @@ pub struct DeckOptions {
     pub reviews_per_day: u32,
     /// Hour at which a day begins.
     pub rollover_hour: u8,
-    /// UTC offset of the learner in minutes.
-    pub utc_offset_minutes: i16,
+    /// Time zone of this deck's days; `None` for the learner's.
+    #[serde(alias = "utc_offset_minutes", deserialize_with = "zone_or_offset")]
+    pub time_zone: Option<Zone>,
     /// Lapses that make a card a leech; repeated every half threshold after.
     pub leech_threshold: u32,
     /// Action for leeches.
@@ -169,6 +170,22 @@ pub enum LeechAction {
     Tag,
 }
 
+/// Reads a zone, or the offset in minutes that earlier versions stored; they stored 0 for a deck
+/// without one.
+fn zone_or_offset<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Zone>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Offset(i16),
+        Zone(Option<Zone>),
+    }
+    Ok(match Stored::deserialize(from)? {
+        Stored::Offset(0) => None,
+        Stored::Offset(minutes) => Some(Zone::fixed(minutes)),
+        Stored::Zone(zone) => zone,
+    })
+}
+
 impl Default for DeckOptions {
     fn default() -> Self {
         Self {
@@ -179,7 +196,7 @@ impl Default for DeckOptions {
             new_per_day: 20,
             reviews_per_day: 200,
             rollover_hour: 4,
-            utc_offset_minutes: 0,
+            time_zone: None,
             leech_threshold: 8,
             leech_action: LeechAction::Suspend,
             bury_siblings: true,
@@ -193,13 +210,13 @@ impl Default for DeckOptions {
 }
 
 impl DeckOptions {
-    /// The calendar of this deck.
-    pub const fn calendar(&self) -> Calendar {
-        Calendar::Rollover { hour: self.rollover_hour, utc_offset: self.utc_offset_minutes }
+    /// The calendar of this deck, for a learner in `home`.
+    pub fn calendar(&self, home: Zone) -> Calendar {
+        Calendar::Rollover { hour: self.rollover_hour, zone: self.time_zone.unwrap_or(home) }
     }
 
-    /// The scheduler of this deck.
-    pub fn scheduler(&self) -> Scheduler {
+    /// The scheduler of this deck, for a learner in `home`.
+    pub fn scheduler(&self, home: Zone) -> Scheduler {
         Scheduler {
             parameters: self.parameters.clone().unwrap_or_default(),
             desired_retention: self.desired_retention,
@@ -207,7 +224,8 @@ impl DeckOptions {
             relearning_steps: self.relearning_steps.clone(),
             maximum_interval: self.maximum_interval,
             fuzz: self.fuzz,
-            calendar: self.calendar(),
+            calendar: self.calendar(home),
+            distinct_ratings: true,
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Domain errors. `tools/service.rs` maps them to the error codes of the contract.
 
+use crate::choice::InvalidChoices;
+use crate::collection::note_types::InvalidNoteType;
 use crate::deck::InvalidDeckName;
 use crate::ids::{ActionId, CardId, DeckId, NoteId, SessionId};
+use crate::media::InvalidMedia;
 use crate::search::SearchSyntaxError;
 
 /// The result of a domain operation.
@@ -51,6 +54,15 @@ pub enum NoemaError {
     /// The note generates no card.
     #[error("the note generates no card: {0}")]
     NoCards(&'static str),
+    /// The options of a multiple-choice card are invalid.
+    #[error(transparent)]
+    Choices(#[from] InvalidChoices),
+    /// The note type is refused.
+    #[error(transparent)]
+    NoteType(#[from] InvalidNoteType),
+    /// The media file is refused.
+    #[error(transparent)]
+    Media(#[from] InvalidMedia),
     /// Optimistic locking failed.
     #[error("card `{card}` has version {current}, you changed version {given}")]
     StaleVersion {

@@ -28,4 +28,5 @@ id!(NoteId, "note_", "A note.");
 id!(CardId, "card_", "A card.");
 id!(ReviewId, "review_", "An entry of the review log.");
 id!(SessionId, "session_", "A session of study.");
+id!(MediaId, "media_", "A media file.");
 id!(ActionId, "action_", "A change that can be undone.");

@@ -6,13 +6,21 @@
 
 pub mod anki;
 pub mod card;
+pub mod choice;
 pub mod collection;
 pub mod deck;
 pub mod error;
+pub mod exam;
 pub mod fsrs;
+pub mod grading;
+pub mod html;
 pub mod ids;
+pub mod learner;
+pub mod media;
 pub mod note;
 pub mod numbers;
+pub mod occlusion;
+pub mod quality;
 pub mod queue;
 pub mod render;
 pub mod review;

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::fsrs::Micros;
+use crate::html;
 use crate::ids::{NoteId, NoteTypeId};
 use crate::render;
 
@@ -48,6 +50,26 @@ impl Note {
     }
 }
 
+/// Where a note comes from: a place in a document. Stored as JSON in [`Note::source`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceAnchor {
+    /// Title, file name or URL of the document.
+    pub document: String,
+    /// Page, chapter or time, as the document counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
+    /// The words on which the note rests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+}
+
+impl SourceAnchor {
+    /// The anchor in a source; `None` if the source is a plain text.
+    pub fn parse(source: &str) -> Option<Self> {
+        if source.starts_with('{') { serde_json::from_str(source).ok() } else { None }
+    }
+}
+
 /// An earlier version of a note's content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastContent {
@@ -74,8 +96,22 @@ pub struct NoteType {
     pub fields: Vec<String>,
     /// One card per template; a cloze type has a single template.
     pub templates: Vec<Template>,
-    /// Style sheet in Anki.
+    /// Style sheet of the cards.
     pub css: String,
+    /// What only Anki uses; kept for export.
+    pub config: TypeConfig,
+}
+
+/// Anki's settings of a note type beyond fields, templates and CSS, with the names of its JSON.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TypeConfig {
+    /// Settings of the type, such as `latexPre` and `originalStockKind`.
+    pub other: Map<String, Value>,
+    /// Settings of each field, such as its font.
+    pub fields: Vec<Map<String, Value>>,
+    /// Settings of each template, such as its format in the browser.
+    pub templates: Vec<Map<String, Value>>,
 }
 
 /// A card template in Anki's template syntax.
@@ -88,6 +124,11 @@ pub struct Template {
     /// Template of the back.
     pub answer: String,
 }
+
+/// Style sheet of Anki's own types.
+const CARD_CSS: &str = ".card {\n    font-family: arial;\n    font-size: 20px;\n    line-height: 1.5;\n    text-align: center;\n    color: black;\n    background-color: white;\n}\n";
+/// What Anki adds for cloze deletions.
+const CLOZE_CSS: &str = ".cloze {\n    font-weight: bold;\n    color: blue;\n}\n.nightMode .cloze {\n    color: lightblue;\n}\n";
 
 /// The built-in note types.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -113,7 +154,6 @@ impl Form {
 
     /// The note type of this form.
     pub fn note_type(self) -> NoteType {
-        const CSS: &str = ".card { font-family: arial; font-size: 20px; text-align: center; }";
         let template = |name: &str, question: &str, answer: &str| Template {
             name: name.to_owned(),
             question: question.to_owned(),
@@ -161,7 +201,12 @@ impl Form {
             cloze: self == Self::Cloze,
             fields: fields.iter().map(|field| (*field).to_owned()).collect(),
             templates,
-            css: CSS.to_owned(),
+            css: if self == Self::Cloze {
+                format!("{CARD_CSS}{CLOZE_CSS}")
+            } else {
+                CARD_CSS.to_owned()
+            },
+            config: TypeConfig::default(),
         }
     }
 }
@@ -188,10 +233,15 @@ impl NoteType {
     }
 }
 
+/// The text that makes a first field a duplicate: pictures and sounds count by name.
+pub fn plain_first_field(first_field: &str) -> String {
+    html::shown(first_field).to_lowercase()
+}
+
 /// Duplicate checksum: the first 32 bits of the SHA-256 of the first field without markup.
 pub fn checksum(first_field: &str) -> i64 {
     use sha2::Digest as _;
-    let plain = render::strip_html(first_field).to_lowercase();
+    let plain = plain_first_field(first_field);
     let digest = sha2::Sha256::digest(plain.as_bytes());
     digest.iter().take(4).fold(0, |sum, byte| sum << 8 | i64::from(*byte))
 }

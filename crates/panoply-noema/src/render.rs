@@ -1,4 +1,4 @@
-//! Rendering of cards: Anki's templates, cloze deletions and HTML removal.
+//! Rendering of cards: Anki's templates and cloze deletions.
 //!
 //! Supports `{{Field}}`, `{{FrontSide}}`, `{{cloze:Field}}`, `{{type:Field}}`, `{{hint:Field}}` and
 //! other filters, and the sections `{{#Field}}…{{/Field}}` and `{{^Field}}…{{/Field}}`.
@@ -7,7 +7,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::note::{NoteType, Template};
+use crate::card::Card;
+use crate::choice;
+use crate::html;
+use crate::note::{Note, NoteType, Template};
+use crate::occlusion::Occlusion;
 
 /// The rendered sides of a card, as HTML.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,6 +22,17 @@ pub struct Sides {
     pub back: String,
     /// The expected answer of a typed card.
     pub typed: Option<String>,
+}
+
+/// Renders both sides of a card of a note.
+pub fn sides_of(note_type: &NoteType, note: &Note, card: &Card) -> Sides {
+    if let Some(occlusion) = Occlusion::of(note_type, &note.fields, card.ordinal) {
+        return occlusion.sides();
+    }
+    match choice::shuffled(note_type, &note.fields, card) {
+        Some(fields) => sides(note_type, &fields, &note.tags, card.ordinal),
+        None => sides(note_type, &note.fields, &note.tags, card.ordinal),
+    }
 }
 
 /// Renders both sides of a card.
@@ -46,6 +61,51 @@ pub fn front_has_content(template: &Template, note_type: &NoteType, fields: &[St
     context.has_content(&template.question)
 }
 
+/// The first field that a template refers to and the type lacks.
+pub fn unknown_field(template: &str, note_type: &NoteType) -> Option<String> {
+    let mut rest = template;
+    while let Some((_, from)) = rest.split_once("{{") {
+        let (tag, after) = from.split_once("}}")?;
+        rest = after;
+        let tag = tag.trim().trim_start_matches(['#', '^', '/']).trim();
+        let name = tag.rsplit(':').next().unwrap_or(tag).trim();
+        let is_cloze_test = note_type.cloze
+            && name.strip_prefix('c').is_some_and(|digits| digits.parse::<u32>().is_ok());
+        let known = tag.starts_with('!') || is_cloze_test || SPECIAL_FIELDS.contains(&name);
+        if !known && !note_type.fields.iter().any(|field| field.eq_ignore_ascii_case(name)) {
+            return Some(name.chars().take(80).collect());
+        }
+    }
+    None
+}
+
+/// Replaces references to fields in a template: pairs of old and new names.
+pub fn rename_fields(template: &str, renamed: &[(String, String)]) -> String {
+    let mut text = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((before, from)) = rest.split_once("{{") {
+        text.push_str(before);
+        text.push_str("{{");
+        let Some((tag, after)) = from.split_once("}}") else {
+            rest = from;
+            continue;
+        };
+        let start = tag.rfind([':', '#', '^', '/']).map_or(0, |index| index + 1);
+        let (prefix, name) = tag.split_at(start);
+        let new = renamed.iter().find(|(old, _)| name.trim().eq_ignore_ascii_case(old));
+        let name = new.map_or(name, |(_, new)| new.as_str());
+        text.push_str(prefix);
+        text.push_str(name);
+        text.push_str("}}");
+        rest = after;
+    }
+    text + rest
+}
+
+/// Names that every template can refer to.
+const SPECIAL_FIELDS: [&str; 7] =
+    ["FrontSide", "Tags", "Type", "Card", "Deck", "Subdeck", "CardFlag"];
+
 /// The cloze numbers in a text.
 pub fn cloze_numbers(text: &str) -> Vec<u32> {
     static CLOZE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\{\{c(\d{1,3})::").ok());
@@ -61,31 +121,6 @@ pub fn expand_clozes(text: &str) -> String {
     static CLOZE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?s)\{\{c\d+::(.*?)(?:::.*?)?\}\}").ok());
     CLOZE.as_ref().map_or_else(|| text.to_owned(), |gap| gap.replace_all(text, "$1").into_owned())
-}
-
-/// Removes markup and decodes the common entities.
-pub fn strip_html(html: &str) -> String {
-    if !html.contains(['<', '&', '\n', '\r']) {
-        return html.trim().to_owned();
-    }
-    static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?is)<!--.*?-->|<style.*?</style>|<script.*?</script>|<[^<>]*>").ok()
-    });
-    let broken = html.replace("<br>", "\n").replace("<hr id=answer>", "\n").replace("</div>", "\n");
-    let bare = MARKUP
-        .as_ref()
-        .map_or_else(|| broken.clone(), |markup| markup.replace_all(&broken, "").into_owned());
-    let entities = [
-        ("&nbsp;", " "),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&#39;", "'"),
-        ("&amp;", "&"),
-    ];
-    let text = entities.iter().fold(bare, |text, (entity, letter)| text.replace(entity, letter));
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    lines.join("\n")
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -166,7 +201,12 @@ impl TemplateContext<'_> {
             ("cloze", _) => render_clozes(text, self.ordinal + 1, self.side),
             ("type", Side::Front) => String::new(),
             ("hint", Side::Front) => "[hint]".to_owned(),
-            ("text", _) => strip_html(text),
+            ("text", _) => html::strip(text),
+            ("furigana", _) => readings(text, "<ruby><rb>$1</rb><rt>$2</rt></ruby>"),
+            ("kana", _) => readings(text, "$2"),
+            ("kanji", _) => readings(text, "$1"),
+            ("cloze-only", _) => cloze_answers(text, self.ordinal + 1).join(", "),
+            (tts, _) if tts.starts_with("tts ") => speech(tts, text),
             _ => text.to_owned(),
         }
     }
@@ -182,7 +222,7 @@ impl TemplateContext<'_> {
         let (tag, _) = after.split_once("}}")?;
         match tag.strip_prefix("cloze:") {
             Some(name) => Some(cloze_answers(self.field(name)?, self.ordinal + 1).join(", ")),
-            None => self.field(tag.trim()).map(strip_html),
+            None => self.field(tag.trim()).map(html::strip),
         }
     }
 
@@ -215,8 +255,22 @@ impl TemplateContext<'_> {
     }
 }
 
+/// Replaces ` 漢字[かんじ]` by a pattern with the word as `$1` and its reading as `$2`.
+fn readings(text: &str, pattern: &str) -> String {
+    static WORD: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r" ?([^ >]+?)\[(.+?)\]").ok());
+    let text = text.replace("&nbsp;", " ");
+    WORD.as_ref().map_or_else(|| text.clone(), |word| word.replace_all(&text, pattern).into_owned())
+}
+
+/// A text to speak, in the notation of Anki: `[anki:tts lang=en_US]text[/anki:tts]`.
+fn speech(filter: &str, text: &str) -> String {
+    let language = filter.split_whitespace().nth(1).unwrap_or_default();
+    format!("[anki:tts lang={language}]{}[/anki:tts]", html::strip(text))
+}
+
 fn is_blank(field: &str) -> bool {
-    !field.contains("<img") && !field.contains("[sound:") && strip_html(field).is_empty()
+    !field.contains("<img") && !field.contains("[sound:") && html::strip(field).is_empty()
 }
 
 /// Splits at the end of a section; an unclosed section extends to the end.
@@ -275,13 +329,14 @@ fn render_nested(inside: &str, wanted: u32, side: Side) -> String {
     inside.to_owned()
 }
 
-fn cloze_answers(text: &str, wanted: u32) -> Vec<String> {
+/// The answers of the cloze deletions with a number.
+pub fn cloze_answers(text: &str, wanted: u32) -> Vec<String> {
     let mut found = Vec::new();
     for_each_piece(text, &mut |piece| {
         if let Piece::Cloze { number, inside, .. } = piece
             && number == wanted
         {
-            found.push(strip_html(inside));
+            found.push(html::strip(inside));
         }
     });
     found
@@ -347,7 +402,7 @@ mod tests {
     fn shown(form: Form, fields: &[&str], ordinal: u32) -> (String, String) {
         let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
         let sides = sides(&form.note_type(), &fields, &[], ordinal);
-        (strip_html(&sides.front), strip_html(&sides.back))
+        (html::strip(&sides.front), html::strip(&sides.back))
     }
 
     #[test]

@@ -6,10 +6,10 @@ use crate::card::{Hold, ReviewKind};
 use crate::collection;
 use crate::deck::{Deck, DeckOptions};
 use crate::error::Result;
-use crate::fsrs::fit::{LoggedReview, SimulationInput, StudiedCard};
-use crate::fsrs::{Calendar, DAY, Memory, Micros, Phase, Rating};
+use crate::fsrs::fit::{self, FitError, LoggedReview, SimulationInput, StudiedCard};
+use crate::fsrs::{Calendar, Memory, Micros, Parameters, Phase, Rating};
 use crate::ids::{CardId, DeckId};
-use crate::numbers::{round_to, round_to_u32, to_f64, u64_to_f64};
+use crate::numbers::{len_to_f64, round_to, round_to_u32, to_f64, u64_to_f64};
 use crate::store::{LaneCount, LogEntry, QuarterHour, StoreReader};
 
 /// Interval from which a card is mature.
@@ -77,10 +77,11 @@ pub fn counts(
     decks: &[Deck],
     now: Micros,
 ) -> Result<BTreeMap<DeckId, Counts>> {
-    let horizons: BTreeMap<DeckId, Micros> = decks
-        .iter()
-        .map(|deck| (deck.id, collection::options_among(deck, decks).calendar().due_cutoff(now)))
-        .collect();
+    let home = reader.learner_zone()?;
+    let horizon =
+        |deck: &Deck| collection::options_among(deck, decks).calendar(home).due_cutoff(now);
+    let horizons: BTreeMap<DeckId, Micros> =
+        decks.iter().map(|deck| (deck.id, horizon(deck))).collect();
     let mut own: BTreeMap<DeckId, Counts> = BTreeMap::new();
     for (deck, until) in &horizons {
         let mut counts = Counts::default();
@@ -227,10 +228,6 @@ pub fn study_stats(
         None => reader.quarter_hours(from, to)?,
         Some(decks) => sums_per_entry(&reader.log(from, to, Some(decks))?),
     };
-    let offset = match calendar {
-        Calendar::Exact => 0,
-        Calendar::Rollover { utc_offset, .. } => i64::from(utc_offset) * 60_000_000,
-    };
     let today = calendar.day(now);
     let mut study = StudyStats::default();
     for sum in &sums {
@@ -243,8 +240,7 @@ pub fn study_stats(
         study.young = (study.young.0 + sum.young.0, study.young.1 + sum.young.1);
         study.mature = (study.mature.0 + sum.mature.0, study.mature.1 + sum.mature.1);
         *study.by_day.entry(today - calendar.day(sum.start)).or_default() += sum.answers;
-        let hour = (sum.start + offset).rem_euclid(DAY) / 3_600_000_000;
-        let hourly = study.by_hour.entry(u8::try_from(hour).unwrap_or_default()).or_default();
+        let hourly = study.by_hour.entry(calendar.hour(sum.start)).or_default();
         *hourly = (hourly.0 + sum.answers, hourly.1 + sum.passed);
     }
     Ok(study)
@@ -326,6 +322,52 @@ pub fn forecast(
     Ok(due)
 }
 
+/// Expected answers of one day.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExpectedDay {
+    /// Mean of the simulations.
+    pub mean: f64,
+    /// Lower end of the 95 % interval.
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+}
+
+/// Simulations per forecast.
+const FORECAST_RUNS: u64 = 5;
+/// Cards of a forecast that is simulated more than once.
+const MANY_CARDS: usize = 20_000;
+
+/// Expected answers of each day: reviews, lapses and new cards, by simulation. The interval covers
+/// the chance of the answers and the difference between the simulations.
+pub fn expected_days(
+    parameters: &Parameters,
+    retention: f64,
+    input: &SimulationInput,
+) -> Result<Vec<ExpectedDay>, FitError> {
+    let cards = input.new_cards + input.studied.len();
+    if cards == 0 {
+        return Ok(vec![ExpectedDay::default(); input.days]);
+    }
+    let runs = if cards > MANY_CARDS { 1 } else { FORECAST_RUNS };
+    let mut days: Vec<Vec<f64>> = vec![Vec::new(); input.days];
+    for seed in 0..runs {
+        let run = fit::simulate_with_seed(parameters, retention, input, seed)?;
+        for (day, (reviews, new)) in days.iter_mut().zip(run.reviews.iter().zip(&run.new)) {
+            day.push(f64::from(*reviews) + f64::from(*new));
+        }
+    }
+    let expected = |counts: &Vec<f64>| {
+        let count = len_to_f64(counts.len().max(1));
+        let mean = counts.iter().sum::<f64>() / count;
+        let variance =
+            counts.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+        let spread = 1.96 * (variance + mean).sqrt();
+        ExpectedDay { mean, low: (mean - spread).max(0.0), high: mean + spread }
+    };
+    Ok(days.iter().map(expected).collect())
+}
+
 /// The decks of a request: a deck with its subdecks, or all decks.
 pub fn scope(reader: &dyn StoreReader, deck: Option<DeckId>) -> Result<(Vec<DeckId>, DeckOptions)> {
     let decks = reader.decks()?;
@@ -345,7 +387,7 @@ pub fn simulation_input(
     now: Micros,
     days: usize,
 ) -> Result<SimulationInput> {
-    let calendar = options.calendar();
+    let calendar = options.calendar(reader.learner_zone()?);
     let today = calendar.day(now);
     let mut studied = Vec::new();
     for card in reader.answered_cards()? {

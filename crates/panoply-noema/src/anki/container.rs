@@ -1,12 +1,14 @@
 //! The zip container of a package: format detection and media, within size limits.
 
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Seek};
+use std::sync::{Mutex, PoisonError};
 
 use zip::ZipArchive;
 
 use super::proto::{self, MediaEntries, MediaEntry, PackageMetadata};
 use super::{Package, tables};
 use crate::error::{NoemaError, Result};
+use crate::media;
 use crate::numbers::len_to_u64;
 
 /// Size limits of a package, checked while decompressing.
@@ -25,13 +27,23 @@ pub struct PackageLimits {
 impl Default for PackageLimits {
     fn default() -> Self {
         const MIB: u64 = 1 << 20;
-        Self { collection: 1024 * MIB, medium: 64 * MIB, media: 1024 * MIB, files: 200_000 }
+        Self { collection: 1024 * MIB, medium: 128 * MIB, media: 16 * 1024 * MIB, files: 200_000 }
     }
 }
 
+/// A file or buffer that holds a package.
+pub trait PackageSource: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> PackageSource for T {}
+
 /// Reads an `.apkg` or `.colpkg` of any of the three formats.
 pub fn read(bytes: &[u8], limits: PackageLimits) -> Result<Package> {
-    let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
+    open(Box::new(Cursor::new(bytes.to_vec())), limits)
+}
+
+/// [`read`] for a file. The media stay in it and are read one at a time.
+pub fn open(source: Box<dyn PackageSource>, limits: PackageLimits) -> Result<Package> {
+    let mut zip = ZipArchive::new(source).map_err(|error| {
         file_error(format!("this is not an Anki package: it cannot be read as a zip ({error})"))
     })?;
     if zip.len() > limits.files {
@@ -49,8 +61,70 @@ pub fn read(bytes: &[u8], limits: PackageLimits) -> Result<Package> {
         Format::Legacy1 | Format::Legacy2 => collection,
     };
     let mut package = tables::read(&collection)?;
-    media(&mut zip, format, limits, &mut package)?;
+    let entries = media_entries(&mut zip, format, limits, &mut package)?;
+    package.media = PackageMedia { zip: Mutex::new(Some(zip)), format, limits, entries };
     Ok(package)
+}
+
+/// The media files of a package, read one at a time.
+pub struct PackageMedia {
+    zip: Mutex<Option<Zip>>,
+    format: Format,
+    limits: PackageLimits,
+    /// Zip member and file name of each.
+    entries: Vec<(String, String)>,
+}
+
+impl Default for PackageMedia {
+    fn default() -> Self {
+        Self {
+            zip: Mutex::new(None),
+            format: Format::Legacy2,
+            limits: PackageLimits::default(),
+            entries: Vec::new(),
+        }
+    }
+}
+
+impl std::fmt::Debug for PackageMedia {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PackageMedia").field("entries", &self.entries).finish_non_exhaustive()
+    }
+}
+
+impl PackageMedia {
+    /// Number of files.
+    pub const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Passes name and content of each file to `visit`.
+    pub fn for_each(&self, visit: &mut dyn FnMut(&str, &[u8]) -> Result<()>) -> Result<()> {
+        let mut zip = self.zip.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(zip) = zip.as_mut() else { return Ok(()) };
+        let mut total = 0;
+        for (member_name, name) in &self.entries {
+            let Some(bytes) = member(zip, member_name, self.limits.medium)? else { continue };
+            let bytes = match self.format {
+                Format::Latest => decompress(&bytes, self.limits.medium, name)?,
+                Format::Legacy1 | Format::Legacy2 => bytes,
+            };
+            total += len_to_u64(bytes.len());
+            if total > self.limits.media {
+                return Err(file_error(format!(
+                    "the media of the package are larger than {} bytes",
+                    self.limits.media
+                )));
+            }
+            visit(name, &bytes)?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -61,7 +135,7 @@ enum Format {
 }
 
 impl Format {
-    fn of(zip: &mut Zip<'_>) -> Result<Self> {
+    fn of(zip: &mut Zip) -> Result<Self> {
         let meta = member(zip, "meta", 1 << 16)?;
         let meta = meta.map(|meta| proto::decode::<PackageMetadata>(&meta, "meta")).transpose()?;
         match meta.map(|meta| meta.version) {
@@ -85,46 +159,35 @@ impl Format {
     }
 }
 
-type Zip<'a> = ZipArchive<Cursor<&'a [u8]>>;
+type Zip = ZipArchive<Box<dyn PackageSource>>;
 
-fn media(
-    zip: &mut Zip<'_>,
+/// Zip members and names of the media files.
+fn media_entries(
+    zip: &mut Zip,
     format: Format,
     limits: PackageLimits,
     package: &mut Package,
-) -> Result<()> {
-    let Some(list) = member(zip, "media", limits.medium)? else { return Ok(()) };
-    let names = match format {
+) -> Result<Vec<(String, String)>> {
+    let Some(list) = member(zip, "media", limits.medium)? else { return Ok(Vec::new()) };
+    let mut names = match format {
         Format::Latest => {
             let list = decompress(&list, limits.medium, "media")?;
             latest_names(&list)?
         }
         Format::Legacy1 | Format::Legacy2 => legacy_names(&list)?,
     };
-    let mut total = 0;
-    for (member_name, name) in names {
-        if !is_safe_file_name(&name) {
-            package.left_out.push(format!("medium `{}`: its name is a path", name.escape_debug()));
-            continue;
-        }
-        let Some(bytes) = member(zip, &member_name, limits.medium)? else {
-            package.left_out.push(format!("medium `{name}`: it is not in the package"));
-            continue;
+    names.retain(|(member_name, name)| {
+        let reason = if !media::is_safe_name(name) {
+            format!("medium `{}`: its name is a path", name.escape_debug())
+        } else if zip.index_for_name(member_name).is_none() {
+            format!("medium `{name}`: it is not in the package")
+        } else {
+            return true;
         };
-        let bytes = match format {
-            Format::Latest => decompress(&bytes, limits.medium, &name)?,
-            Format::Legacy1 | Format::Legacy2 => bytes,
-        };
-        total += len_to_u64(bytes.len());
-        if total > limits.media {
-            return Err(file_error(format!(
-                "the media of the package are larger than {} bytes",
-                limits.media
-            )));
-        }
-        package.media.push((name, bytes));
-    }
-    Ok(())
+        package.left_out.push(reason);
+        false
+    });
+    Ok(names)
 }
 
 /// Parses the JSON media map, `{"0": "dot.png"}`.
@@ -144,16 +207,7 @@ fn latest_names(list: &[u8]) -> Result<Vec<(String, String)>> {
     Ok(list.entries.into_iter().enumerate().map(named).collect())
 }
 
-/// Whether a media name is a plain file name without path components.
-pub(super) fn is_safe_file_name(name: &str) -> bool {
-    !name.is_empty()
-        && name.len() <= 255
-        && !name.starts_with('.')
-        && !name.contains(['/', '\\', ':', '\0'])
-        && !name.chars().any(char::is_control)
-}
-
-fn member(zip: &mut Zip<'_>, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+fn member(zip: &mut Zip, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
     let Some(index) = zip.index_for_name(name) else { return Ok(None) };
     let file = zip
         .by_index(index)
@@ -181,25 +235,4 @@ fn read_limited(from: impl Read, limit: u64, name: &str) -> Result<Vec<u8>> {
 
 pub(super) fn file_error(message: String) -> NoemaError {
     NoemaError::File(message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn media_names_with_path_components_are_rejected() {
-        for (name, plain) in [
-            ("dot.png", true),
-            ("ภาพ 1.jpg", true),
-            ("../../etc/passwd", false),
-            ("/etc/passwd", false),
-            ("C:\\x", false),
-            (".bashrc", false),
-            ("a\0b", false),
-            ("", false),
-        ] {
-            assert_eq!(is_safe_file_name(name), plain, "name: {name:?}");
-        }
-    }
 }

@@ -3,24 +3,23 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{Cursor, Write};
-use std::sync::LazyLock;
 
-use regex::Regex;
 use rusqlite::Connection;
 use serde_json::{Map, Value, json};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::container::file_error;
-use super::presets;
+use super::{note_types, presets};
 use crate::card::{Card, Hold, Review};
 use crate::collection;
 use crate::deck::{DEFAULT_PRESET, Deck, DeckOptions};
 use crate::error::Result;
-use crate::fsrs::{Calendar, Micros, Phase, SECOND};
+use crate::fsrs::{Calendar, Micros, Parameters, Phase, SECOND};
+use crate::html;
 use crate::ids::{CardId, DeckId, NoteId};
 use crate::note::{self, FIELD_SEPARATOR, NoteType};
-use crate::render;
+use crate::numbers::round_to;
 use crate::store::StoreReader;
 
 const TABLES: &str = "
@@ -81,9 +80,11 @@ pub fn export(
         .map(|deck| (deck, collection::options_among(deck, &all_decks)))
         .collect();
     // A package has one calendar; take the one of the first deck.
-    let calendar = chosen
-        .first()
-        .map_or_else(|| DeckOptions::default().calendar(), |(_, options)| options.calendar());
+    let home = reader.learner_zone()?;
+    let calendar = match chosen.first() {
+        Some((_, options)) => options.calendar(home),
+        None => collection::calendar(reader)?,
+    };
     let transaction = connection.unchecked_transaction()?;
     let log = reader.reviews_between(0, Micros::MAX)?;
     let mut run = ExportRun {
@@ -162,7 +163,8 @@ impl ExportRun<'_> {
     }
 
     fn put_reviews(&mut self, log: &[(Review, DeckId)]) -> Result<()> {
-        let sql = "INSERT INTO revlog VALUES (?, ?, -1, ?, ?, ?, ?, ?, ?)";
+        let sql = "INSERT INTO revlog (id, cid, usn, ease, ivl, lastIvl, factor, time, type)
+            VALUES (?, ?, -1, ?, ?, ?, ?, ?, ?)";
         let mut insert = self.connection.prepare(sql)?;
         for (review, _) in log {
             self.step()?;
@@ -186,12 +188,14 @@ impl ExportRun<'_> {
 
     /// Returns the note types and media files that the notes use.
     fn put_notes(&mut self) -> Result<(BTreeMap<i64, NoteType>, BTreeSet<String>)> {
-        let media: BTreeSet<String> = self.reader.media_names()?.into_iter().collect();
+        let media = self.reader.media_files()?.into_iter().map(|file| file.name);
+        let media: BTreeSet<String> = media.collect();
         // Media that only templates reference have names with a leading underscore.
         let mut used_media: BTreeSet<String> =
             media.iter().filter(|name| name.starts_with('_')).cloned().collect();
         let mut used_types: BTreeMap<i64, NoteType> = BTreeMap::new();
-        let sql = "INSERT INTO notes VALUES (?, ?, ?, ?, -1, ?, ?, ?, ?, 0, '')";
+        let sql = "INSERT INTO notes (id, guid, mid, mod, usn, tags, flds, sfld, csum, flags, data)
+            VALUES (?, ?, ?, ?, -1, ?, ?, ?, ?, 0, '')";
         let mut insert = self.connection.prepare(sql)?;
         let reader = self.reader;
         reader.for_each_note(&mut |note| {
@@ -200,7 +204,8 @@ impl ExportRun<'_> {
             }
             self.step()?;
             let fields = note.fields.join(&FIELD_SEPARATOR.to_string());
-            used_media.extend(media_names(&fields).into_iter().filter(|name| media.contains(name)));
+            used_media
+                .extend(html::media_names(&fields).into_iter().filter(|name| media.contains(name)));
             let first = note.fields.first().map_or("", String::as_str);
             insert.execute((
                 note.id.0,
@@ -209,7 +214,7 @@ impl ExportRun<'_> {
                 note.modified / SECOND,
                 note::join_tags(&note.tags),
                 fields,
-                render::strip_html(first),
+                html::strip(first),
                 note::checksum(first),
             ))?;
             if let Entry::Vacant(entry) = used_types.entry(note.note_type.0)
@@ -227,6 +232,10 @@ impl ExportRun<'_> {
 /// Moves ids out of the range that Anki reserves.
 const fn anki_id(id: i64) -> i64 {
     if id < FIRST_ID { FIRST_ID + id } else { id }
+}
+
+fn default_decay() -> f64 {
+    Parameters::default().decay()
 }
 
 fn put_card(
@@ -252,8 +261,15 @@ fn put_card(
     };
     let mut data = Map::new();
     if let Some(memory) = schedule.memory {
-        data.insert("s".to_owned(), crate::numbers::round_to(memory.stability, 4).into());
-        data.insert("d".to_owned(), crate::numbers::round_to(memory.difficulty, 3).into());
+        let decay = options.parameters.as_ref().map_or_else(default_decay, Parameters::decay);
+        // The precision in which Anki stores them. Without `decay` Anki takes the FSRS-5 curve.
+        let rounded = [
+            ("s", round_to(memory.stability, 4)),
+            ("d", round_to(memory.difficulty, 3)),
+            ("dr", round_to(options.desired_retention, 2)),
+            ("decay", round_to(decay, 3)),
+        ];
+        data.extend(rounded.map(|(key, value)| (key.to_owned(), value.into())));
     }
     if let Some(last) = schedule.last_review.filter(|_| schedule.memory.is_some()) {
         data.insert("lrt".to_owned(), (last / SECOND).into());
@@ -268,7 +284,9 @@ fn put_card(
     };
     let in_steps = matches!(schedule.phase, Phase::Learning | Phase::Relearning);
     let left = steps.saturating_sub(schedule.step as usize).max(usize::from(in_steps));
-    let sql = "INSERT INTO cards VALUES (?, ?, ?, ?, ?, -1, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)";
+    let sql = "INSERT INTO cards (id, nid, did, ord, mod, usn, type, queue, due, ivl, factor, reps,
+            lapses, left, odue, odid, flags, data)
+        VALUES (?, ?, ?, ?, ?, -1, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)";
     connection.prepare_cached(sql)?.execute(rusqlite::params![
         card.id.0,
         card.note.0,
@@ -291,7 +309,7 @@ fn put_card(
 
 fn put_collection(
     connection: &Connection,
-    note_types: &BTreeMap<i64, NoteType>,
+    used_types: &BTreeMap<i64, NoteType>,
     decks: &[(&Deck, DeckOptions)],
     calendar: Calendar,
     now: Micros,
@@ -299,12 +317,15 @@ fn put_collection(
     let seconds = now / SECOND;
     let (hour, utc_offset) = match calendar {
         Calendar::Exact => (0, 0),
-        Calendar::Rollover { hour, utc_offset } => (hour, utc_offset),
+        Calendar::Rollover { hour, zone } => (hour, zone.offset_minutes(now)),
     };
     let (presets, preset_of) = shared_presets(decks, seconds);
-    let models: Map<String, Value> = note_types
+    let models: Map<String, Value> = used_types
         .values()
-        .map(|note_type| (anki_id(note_type.id.0).to_string(), model(note_type, seconds)))
+        .map(|note_type| {
+            let id = anki_id(note_type.id.0);
+            (id.to_string(), note_types::to_json(note_type, id, seconds))
+        })
         .collect();
     let mut all_decks: Map<String, Value> = decks
         .iter()
@@ -319,7 +340,9 @@ fn put_collection(
     let conf = json!({"nextPos": 1, "estTimes": true, "activeDecks": [1], "sortType": "noteFld", "timeLim": 0, "sortBackwards": false,
         "addToCur": true, "curDeck": 1, "newSpread": 0, "dueCounts": true, "collapseTime": 1200, "schedVer": 2, "sched2021": true,
         "rollover": hour, "creationOffset": -utc_offset});
-    let sql = "INSERT INTO col VALUES (1, ?, ?, ?, 11, 0, 0, 0, ?, ?, ?, ?, '{}')";
+    let sql =
+        "INSERT INTO col (id, crt, mod, scm, ver, dty, usn, ls, conf, models, decks, dconf, tags)
+        VALUES (1, ?, ?, ?, 11, 0, 0, 0, ?, ?, ?, ?, '{}')";
     connection.execute(
         sql,
         (
@@ -335,27 +358,6 @@ fn put_collection(
     Ok(())
 }
 
-fn model(note_type: &NoteType, seconds: i64) -> Value {
-    let fields: Vec<Value> = (0..)
-        .zip(&note_type.fields)
-        .map(|(ord, name): (i64, _)| json!({"name": name, "ord": ord, "sticky": false, "rtl": false, "font": "Arial", "size": 20, "media": []}))
-        .collect();
-    let templates: Vec<Value> = (0..)
-        .zip(&note_type.templates)
-        .map(|(ord, template): (i64, _)| json!({"name": template.name, "ord": ord, "qfmt": template.question, "afmt": template.answer, "did": null, "bqfmt": "", "bafmt": ""}))
-        .collect();
-    let required: Vec<Value> = (0..)
-        .zip(&note_type.templates)
-        .map(|(ord, _): (i64, _)| json!([ord, "any", [0]]))
-        .collect();
-    json!({
-        "id": anki_id(note_type.id.0), "name": note_type.name, "type": i64::from(note_type.cloze), "mod": seconds,
-        "usn": -1, "sortf": 0, "did": null, "tmpls": templates, "flds": fields, "css": note_type.css,
-        "latexPre": "\\documentclass[12pt]{article}\n\\special{papersize=3in,5in}\n\\usepackage[utf8]{inputenc}\n\\usepackage{amssymb,amsmath}\n\\pagestyle{empty}\n\\setlength{\\parindent}{0in}\n\\begin{document}\n",
-        "latexPost": "\\end{document}", "latexsvg": false, "req": required, "tags": [], "vers": [],
-    })
-}
-
 /// Maps each deck to a preset; decks with equal options share one.
 fn shared_presets(
     decks: &[(&Deck, DeckOptions)],
@@ -365,7 +367,7 @@ fn shared_presets(
     // The calendar belongs to the collection, not to a preset.
     let studied = |options: &DeckOptions| DeckOptions {
         rollover_hour: defaults.rollover_hour,
-        utc_offset_minutes: defaults.utc_offset_minutes,
+        time_zone: defaults.time_zone,
         ..options.clone()
     };
     let mut known: Vec<(i64, DeckOptions)> = vec![(1, defaults.clone())];
@@ -385,21 +387,6 @@ fn shared_presets(
         preset_of.insert(deck.id, id);
     }
     (presets, preset_of)
-}
-
-/// Names of the media files that a note references.
-fn media_names(fields: &str) -> Vec<String> {
-    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r#"(?i)\[sound:([^\]]+)\]|src\s*=\s*(?:"([^"]+)"|'([^']+)'|([^\s>"']+))"#).ok()
-    });
-    let Some(named) = NAMED.as_ref().filter(|_| fields.contains(['<', '['])) else {
-        return Vec::new();
-    };
-    named
-        .captures_iter(fields)
-        .filter_map(|found| found.iter().skip(1).flatten().next())
-        .map(|name| name.as_str().replace("&amp;", "&").replace("%20", " "))
-        .collect()
 }
 
 fn deck_json(id: i64, name: &str, description: &str, preset: i64, seconds: i64) -> Value {

@@ -15,9 +15,11 @@ use crate::collection;
 use crate::deck::{Deck, DeckName, DeckOptions, Filter};
 use crate::error::Result;
 use crate::fsrs::{Calendar, Memory, Micros, Parameters, Phase, Rating, SECOND, Schedule};
+use crate::html;
 use crate::ids::{CardId, DeckId, NoteId, NoteTypeId, ReviewId};
+use crate::media;
 use crate::note::{FIELD_SEPARATOR, Note, PastContent};
-use crate::numbers::round_to_i64;
+use crate::numbers::{len_to_u64, round_to_i64};
 use crate::store::{ExistingIds, StoreWriter};
 
 /// Number of imported objects.
@@ -50,18 +52,46 @@ pub fn import(
     let existing = writer.begin_bulk(rows)?;
     let mut run =
         ImportRun { existing, now, progress, rows, done: 0, imported: ImportSummary::default() };
+    let renamed = media(writer, package, &mut run)?;
     let decks = decks(writer, package, &mut run)?;
     let note_types = note_types(writer, package, now)?;
-    let notes = notes(writer, package, &note_types, &mut run)?;
+    let notes = notes(writer, package, &note_types, &renamed, &mut run)?;
     let cards = cards(writer, package, &decks, &notes, &mut run)?;
     reviews(writer, package, &cards, &mut run)?;
     (run.progress)(rows, rows)?;
-    let mut imported = run.imported;
-    for (name, bytes) in &package.media {
-        writer.put_media(name, bytes)?;
-        imported.media += 1;
-    }
-    Ok(imported)
+    Ok(run.imported)
+}
+
+/// Stores the media. A file whose name another file has gets another name, as in Anki; returns
+/// those by their old name.
+fn media(
+    writer: &mut dyn StoreWriter,
+    package: &Package,
+    run: &mut ImportRun<'_>,
+) -> Result<BTreeMap<String, String>> {
+    let mut renamed = BTreeMap::new();
+    package.media.for_each(&mut |name, bytes| {
+        let known = writer.media_file(name)?;
+        run.imported.media += 1;
+        let name = match known {
+            None => name.to_owned(),
+            Some(known) => {
+                let same_size = known.size == len_to_u64(bytes.len());
+                if same_size && writer.media(name)?.as_deref() == Some(bytes) {
+                    return Ok(());
+                }
+                let other = media::renamed(name, bytes);
+                renamed.insert(name.to_owned(), other.clone());
+                if writer.media_file(&other)?.is_some() {
+                    return Ok(());
+                }
+                other
+            }
+        };
+        writer.put_media(&name, bytes, run.now)?;
+        (run.progress)(run.done, run.rows)
+    })?;
+    Ok(renamed)
 }
 
 /// The state of one import.
@@ -166,9 +196,9 @@ fn own_options(
     package: &Package,
 ) -> Result<Option<DeckOptions>> {
     let mut options = packaged.cloned().unwrap_or_default();
-    if let Calendar::Rollover { hour, utc_offset } = package.calendar {
+    // The zone is the learner's: the package knows the offset of its author only.
+    if let Calendar::Rollover { hour, .. } = package.calendar {
         options.rollover_hour = hour;
-        options.utc_offset_minutes = utc_offset;
     }
     let parents: Vec<DeckName> = name.parents().collect();
     let above = match parents.last() {
@@ -216,6 +246,7 @@ fn note_types(
                 && known.cloze == packaged.cloze
                 && known.fields == packaged.fields
                 && known.templates == packaged.templates
+                && known.css == packaged.css
         });
         let id = match same {
             Some(same) => same.id,
@@ -237,6 +268,7 @@ fn notes(
     writer: &mut dyn StoreWriter,
     package: &Package,
     note_types: &BTreeMap<i64, NoteTypeId>,
+    renamed: &BTreeMap<String, String>,
     run: &mut ImportRun<'_>,
 ) -> Result<HashMap<i64, NoteId>> {
     let mut fresh = HashMap::with_capacity(package.notes.len());
@@ -245,8 +277,10 @@ fn notes(
     for packaged in &package.notes {
         run.step()?;
         let Some(note_type) = note_types.get(&packaged.note_type) else { continue };
-        let fields: Vec<String> =
-            packaged.fields.split(FIELD_SEPARATOR).map(str::to_owned).collect();
+        let fields: Vec<String> = html::rename_media(&packaged.fields, renamed)
+            .split(FIELD_SEPARATOR)
+            .map(str::to_owned)
+            .collect();
         let tags: Vec<String> = packaged.tags.split_whitespace().map(str::to_owned).collect();
         let modified = packaged.modified.saturating_mul(SECOND);
         let same = run.existing.guids.get(&packaged.guid).copied();
@@ -302,8 +336,13 @@ fn cards(
     notes: &HashMap<i64, NoteId>,
     run: &mut ImportRun<'_>,
 ) -> Result<HashMap<CardId, CardId>> {
-    let calendar = package.calendar;
-    let first_day = calendar.day(package.created.saturating_mul(SECOND));
+    // Due days count from a date in the author's zone; the same date begins in the learner's zone.
+    let first_day = package.calendar.day(package.created.saturating_mul(SECOND));
+    let home = writer.learner_zone()?;
+    let calendar = match package.calendar {
+        Calendar::Exact => Calendar::Exact,
+        Calendar::Rollover { hour, .. } => Calendar::Rollover { hour, zone: home },
+    };
     let logs = logs(package);
     let mut fresh = HashMap::with_capacity(package.cards.len());
     for packaged in &package.cards {

@@ -9,11 +9,12 @@
 mod container;
 mod export;
 mod import;
+mod note_types;
 mod presets;
 mod proto;
 mod tables;
 
-pub use self::container::{PackageLimits, read};
+pub use self::container::{PackageLimits, PackageMedia, PackageSource, open, read};
 pub use self::export::{ExportSummary, export};
 pub use self::import::{ImportSummary, import};
 
@@ -23,7 +24,7 @@ use crate::fsrs::Calendar;
 use crate::note::NoteType;
 
 /// The content of a package.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Package {
     /// Creation time of the collection in Unix seconds; due days count from it.
     pub created: i64,
@@ -39,8 +40,8 @@ pub struct Package {
     pub cards: Vec<PackagedCard>,
     /// Review log.
     pub reviews: Vec<Review>,
-    /// Media files by name.
-    pub media: Vec<(String, Vec<u8>)>,
+    /// Media files, read from the package when they are needed.
+    pub media: PackageMedia,
     /// Skipped parts with the reason.
     pub left_out: Vec<String>,
 }

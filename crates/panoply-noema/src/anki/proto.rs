@@ -42,8 +42,46 @@ pub(super) struct MediaEntry {
 pub(super) struct NotetypeConfig {
     #[prost(uint32, tag = "1")]
     pub(super) kind: u32,
+    #[prost(uint32, tag = "2")]
+    pub(super) sort_field: u32,
     #[prost(string, tag = "3")]
     pub(super) css: String,
+    #[prost(string, tag = "5")]
+    pub(super) latex_pre: String,
+    #[prost(string, tag = "6")]
+    pub(super) latex_post: String,
+    #[prost(bool, tag = "7")]
+    pub(super) latex_svg: bool,
+    #[prost(uint32, tag = "9")]
+    pub(super) original_stock_kind: u32,
+    #[prost(int64, optional, tag = "10")]
+    pub(super) original_id: Option<i64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct FieldConfig {
+    #[prost(bool, tag = "1")]
+    pub(super) sticky: bool,
+    #[prost(bool, tag = "2")]
+    pub(super) rtl: bool,
+    #[prost(string, tag = "3")]
+    pub(super) font_name: String,
+    #[prost(uint32, tag = "4")]
+    pub(super) font_size: u32,
+    #[prost(string, tag = "5")]
+    pub(super) description: String,
+    #[prost(bool, tag = "6")]
+    pub(super) plain_text: bool,
+    #[prost(bool, tag = "7")]
+    pub(super) collapsed: bool,
+    #[prost(bool, tag = "8")]
+    pub(super) exclude_from_search: bool,
+    #[prost(int64, optional, tag = "9")]
+    pub(super) id: Option<i64>,
+    #[prost(uint32, optional, tag = "10")]
+    pub(super) tag: Option<u32>,
+    #[prost(bool, tag = "11")]
+    pub(super) prevent_deletion: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -52,6 +90,16 @@ pub(super) struct TemplateConfig {
     pub(super) question: String,
     #[prost(string, tag = "2")]
     pub(super) answer: String,
+    #[prost(string, tag = "3")]
+    pub(super) question_in_browser: String,
+    #[prost(string, tag = "4")]
+    pub(super) answer_in_browser: String,
+    #[prost(string, tag = "6")]
+    pub(super) browser_font_name: String,
+    #[prost(uint32, tag = "7")]
+    pub(super) browser_font_size: u32,
+    #[prost(int64, optional, tag = "8")]
+    pub(super) id: Option<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -4,18 +4,16 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use rusqlite::{Connection, Row};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::container::file_error;
-use super::proto::{self, DeckConfig, DeckKind, NormalDeck, NotetypeConfig, TemplateConfig, widen};
-use super::{Package, PackagedCard, PackagedDeck, PackagedNote, presets};
+use super::proto::{self, DeckConfig, DeckKind, NormalDeck, widen};
+use super::{Package, PackagedCard, PackagedDeck, PackagedNote, note_types, presets};
 use crate::card::{Review, ReviewKind};
 use crate::deck::DeckOptions;
 use crate::error::{NoemaError, Result};
-use crate::fsrs::Calendar;
+use crate::fsrs::{Calendar, Zone};
 use crate::ids::{CardId, NoteTypeId, ReviewId};
-use crate::note::{NoteType, Template};
 
 pub(super) fn read(collection: &[u8]) -> Result<Package> {
     let mut connection = Connection::open_in_memory()?;
@@ -72,7 +70,7 @@ fn tables(connection: &Connection) -> Result<Package> {
     Ok(package)
 }
 
-fn all<T>(
+pub(super) fn all<T>(
     connection: &Connection,
     sql: &str,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
@@ -120,37 +118,6 @@ fn review(row: &Row<'_>) -> rusqlite::Result<Review> {
     })
 }
 
-#[derive(Deserialize)]
-struct Model {
-    name: String,
-    #[serde(rename = "type", default)]
-    kind: i64,
-    #[serde(rename = "flds", default)]
-    fields: Vec<Named>,
-    #[serde(rename = "tmpls", default)]
-    templates: Vec<ModelTemplate>,
-    #[serde(default)]
-    css: String,
-}
-
-#[derive(Deserialize)]
-struct Named {
-    name: String,
-    #[serde(default)]
-    ord: i64,
-}
-
-#[derive(Deserialize)]
-struct ModelTemplate {
-    name: String,
-    #[serde(default)]
-    ord: i64,
-    #[serde(default)]
-    qfmt: String,
-    #[serde(default)]
-    afmt: String,
-}
-
 fn json_tables(connection: &Connection, package: &mut Package) -> Result<()> {
     let (models, decks, conf, presets): (String, String, String, String) =
         connection.query_row("SELECT models, decks, conf, dconf FROM col", (), |row| {
@@ -163,27 +130,10 @@ fn json_tables(connection: &Connection, package: &mut Package) -> Result<()> {
     let unreadable = |what: &str, error: serde_json::Error| {
         file_error(format!("the {what} of the package cannot be read: {error}"))
     };
-    let models: BTreeMap<String, Model> =
+    let models: BTreeMap<String, note_types::Model> =
         serde_json::from_str(&models).map_err(|error| unreadable("note types", error))?;
-    for (id, mut model) in models {
-        model.fields.sort_by_key(|field| field.ord);
-        model.templates.sort_by_key(|template| template.ord);
-        package.note_types.push(NoteType {
-            id: NoteTypeId(parse_id(&id)?),
-            name: model.name,
-            cloze: model.kind == 1,
-            fields: model.fields.into_iter().map(|field| field.name).collect(),
-            templates: model
-                .templates
-                .into_iter()
-                .map(|template| Template {
-                    name: template.name,
-                    question: template.qfmt,
-                    answer: template.afmt,
-                })
-                .collect(),
-            css: model.css,
-        });
+    for (id, model) in models {
+        package.note_types.push(model.note_type(NoteTypeId(parse_id(&id)?)));
     }
     let decks: BTreeMap<String, Value> =
         serde_json::from_str(&decks).map_err(|error| unreadable("decks", error))?;
@@ -206,14 +156,15 @@ fn parse_id(text: &str) -> Result<i64> {
     text.parse().map_err(|_| file_error(format!("`{text}` in the package is not an id")))
 }
 
-/// Reads the rollover hour and offset. Anki stores minutes west of UTC.
+/// Reads the rollover hour and the offset at the creation of the collection, from which due days
+/// count. Anki stores minutes west of UTC.
 fn calendar(setting: &dyn Fn(&str) -> Option<i64>) -> Calendar {
     let hour =
         setting("rollover").and_then(|hour| u8::try_from(hour).ok()).filter(|hour| *hour < 24);
-    let west = setting("localOffset").or_else(|| setting("creationOffset")).unwrap_or(0);
+    let west = setting("creationOffset").or_else(|| setting("localOffset")).unwrap_or(0);
     let west = i16::try_from(west).ok().filter(|west| west.abs() <= 14 * 60).unwrap_or(0);
     let defaults = DeckOptions::default();
-    Calendar::Rollover { hour: hour.unwrap_or(defaults.rollover_hour), utc_offset: -west }
+    Calendar::Rollover { hour: hour.unwrap_or(defaults.rollover_hour), zone: Zone::fixed(-west) }
 }
 
 /// The options of a deck: those of its preset with the deck's own overrides.
@@ -250,7 +201,7 @@ fn proto_options(deck: &NormalDeck, presets: &BTreeMap<i64, DeckOptions>) -> Opt
 
 /// Schema 18: note types, decks and presets are protocol buffers in their own tables.
 fn proto_tables(connection: &Connection, package: &mut Package) -> Result<()> {
-    package.note_types = proto_note_types(connection)?;
+    package.note_types = note_types::read_proto(connection)?;
     let settings: BTreeMap<String, i64> = all(connection, "SELECT KEY, val FROM config", |row| {
         let (key, value): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
         Ok((key, serde_json::from_slice::<i64>(&value).ok()))
@@ -278,40 +229,6 @@ fn proto_tables(connection: &Connection, package: &mut Package) -> Result<()> {
         });
     }
     Ok(())
-}
-
-fn proto_note_types(connection: &Connection) -> Result<Vec<NoteType>> {
-    let mut fields: BTreeMap<i64, Vec<String>> = BTreeMap::new();
-    let rows = all(connection, "SELECT ntid, name FROM fields ORDER BY ntid, ord", |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })?;
-    for (note_type, name) in rows {
-        fields.entry(note_type).or_default().push(name);
-    }
-    let mut templates: BTreeMap<i64, Vec<Template>> = BTreeMap::new();
-    let sql = "SELECT ntid, name, config FROM templates ORDER BY ntid, ord";
-    let rows = all(connection, sql, |row| {
-        Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
-    })?;
-    for (note_type, name, config) in rows {
-        let TemplateConfig { question, answer } = proto::decode(&config, "templates")?;
-        templates.entry(note_type).or_default().push(Template { name, question, answer });
-    }
-    let rows = all(connection, "SELECT id, name, config FROM notetypes ORDER BY id", |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
-    })?;
-    let note_type = |(id, name, config): (i64, String, Vec<u8>)| {
-        let NotetypeConfig { kind, css } = proto::decode(&config, "notetypes")?;
-        Ok(NoteType {
-            id: NoteTypeId(id),
-            name,
-            cloze: kind == 1,
-            fields: fields.remove(&id).unwrap_or_default(),
-            templates: templates.remove(&id).unwrap_or_default(),
-            css,
-        })
-    };
-    rows.into_iter().map(note_type).collect()
 }
 
 fn proto_presets(connection: &Connection) -> Result<BTreeMap<i64, DeckOptions>> {

@@ -88,7 +88,7 @@ pub fn set_hold(writer: &mut dyn StoreWriter, id: CardId, hold: Hold, now: Micro
 pub fn bury_card(writer: &mut dyn StoreWriter, id: CardId, now: Micros) -> Result<bool> {
     let card = card(writer, id)?;
     review::ensure_reviewable(&card, now)?;
-    let tomorrow = options_of(writer, card.deck)?.calendar().next_start(now);
+    let tomorrow = options_of(writer, card.deck)?.calendar(writer.learner_zone()?).next_start(now);
     hold_until(writer, card, Hold::BuriedByHand, Some(tomorrow), now)
 }
 
@@ -169,7 +169,7 @@ pub fn reschedule(
     now: Micros,
 ) -> Result<bool> {
     let mut card = card(writer, id)?;
-    let scheduler = options_of(writer, card.deck)?.scheduler();
+    let scheduler = options_of(writer, card.deck)?.scheduler(writer.learner_zone()?);
     let before = card.schedule;
     card.schedule = match (how, before.memory, before.last_review) {
         (Reschedule::Forget, ..) => Schedule { due: card.position, ..Schedule::default() },

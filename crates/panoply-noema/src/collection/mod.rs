@@ -5,6 +5,7 @@
 
 mod cards;
 mod decks;
+pub mod note_types;
 mod notes;
 
 pub use self::cards::{
@@ -17,6 +18,7 @@ pub use self::notes::{NewNote, NoteChanges, add_note, fields_of, notes_as_text, 
 use crate::card::Card;
 use crate::deck::{Deck, DeckName, DeckOptions};
 use crate::error::{NoemaError, Result};
+use crate::fsrs::Calendar;
 use crate::ids::{CardId, DeckId, NoteId};
 use crate::note::{Note, NoteType};
 use crate::store::StoreReader;
@@ -49,6 +51,11 @@ pub fn note_and_type(reader: &dyn StoreReader, id: NoteId) -> Result<(Note, Note
 /// The effective options of a deck: its own, or those of the nearest ancestor that has some.
 pub fn options_of(reader: &dyn StoreReader, id: DeckId) -> Result<DeckOptions> {
     Ok(options_of_lineage(lineage(reader, id)?))
+}
+
+/// The calendar of the learner's days, for what belongs to no deck.
+pub fn calendar(reader: &dyn StoreReader) -> Result<Calendar> {
+    Ok(DeckOptions::default().calendar(reader.learner_zone()?))
 }
 
 /// A deck and its ancestors, nearest first; empty if the deck does not exist.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{card, cards, note_and_type, regular_deck};
 use crate::card::{Card, Hold};
+use crate::choice;
 use crate::error::{NoemaError, Result};
 use crate::fsrs::{Micros, Schedule};
 use crate::ids::{CardId, DeckId, NoteId, NoteTypeId};
@@ -167,6 +168,18 @@ pub fn update_card(
     Ok((note, card))
 }
 
+/// Creates a card of a note in the deck of another card, as a draft if that one is.
+pub(super) fn add_card(
+    writer: &mut dyn StoreWriter,
+    note: NoteId,
+    ordinal: u32,
+    like: &Card,
+    now: Micros,
+) -> Result<()> {
+    let card = new_card(writer, note, ordinal, like.deck, like.hold == Hold::Draft, now)?;
+    writer.put_card(&card)
+}
+
 fn regenerate_cards(
     writer: &mut dyn StoreWriter,
     note: &Note,
@@ -186,9 +199,7 @@ fn regenerate_cards(
     }
     for ordinal in wanted {
         if cards.iter().all(|card| card.ordinal != ordinal) {
-            let card =
-                new_card(writer, note.id, ordinal, like.deck, like.hold == Hold::Draft, now)?;
-            writer.put_card(&card)?;
+            add_card(writer, note.id, ordinal, like, now)?;
         }
     }
     Ok(())
@@ -206,11 +217,7 @@ pub fn fields_of(
         Form::Basic | Form::Reversed | Form::Typed => vec![front, back],
         Form::Cloze => vec![front, if extra.is_empty() { back } else { extra }],
         Form::Choice => {
-            let lettered: Vec<String> = ('A'..='Z')
-                .zip(choices)
-                .map(|(letter, choice)| format!("{letter}) {choice}"))
-                .collect();
-            vec![front, lettered.join("<br>"), back, extra]
+            vec![front, choice::lettered(choices.iter().map(String::as_str)), back, extra]
         }
     }
 }

@@ -35,6 +35,13 @@ pub struct FitMetrics {
 #[error("the computation failed on this log: {0}")]
 pub struct FitError(String);
 
+impl FitError {
+    /// No simulation was run.
+    pub(crate) fn nothing() -> Self {
+        Self("nothing to simulate".to_owned())
+    }
+}
+
 /// Fits weights to these logs, one log per card.
 pub fn fit(logs: &[Vec<LoggedReview>]) -> Result<Parameters, FitError> {
     let input = ComputeParametersInput {
@@ -108,6 +115,16 @@ pub fn simulate(
     plan: &SimulationInput,
 ) -> Result<SimulationResult, FitError> {
     const SEED: u64 = 42;
+    simulate_with_seed(parameters, retention, plan, SEED)
+}
+
+/// [`simulate`] with another course of chance.
+pub fn simulate_with_seed(
+    parameters: &Parameters,
+    retention: f64,
+    plan: &SimulationInput,
+    seed: u64,
+) -> Result<SimulationResult, FitError> {
     let config = SimulatorConfig {
         deck_size: plan.new_cards + plan.studied.len(),
         learn_span: plan.days,
@@ -134,7 +151,7 @@ pub fn simulate(
         &config,
         &weights,
         to_f32(retention),
-        Some(SEED),
+        Some(seed),
         Some(cards.collect()),
     )
     .map_err(fit_error)?;

@@ -17,9 +17,11 @@ pub struct Seed {
 
 const BANDS: [(f64, f64, f64); 3] = [(2.5, 7.0, 0.15), (7.0, 20.0, 0.1), (20.0, f64::MAX, 0.05)];
 
-/// Returns the fuzzed interval for `days`, at most `longest`.
-pub fn apply(days: f64, longest: u32, seed: Seed) -> u32 {
-    let (low, high) = fuzz_range(days, longest);
+/// Returns the fuzzed interval for `days`, from `shortest` to `longest`.
+pub fn apply(days: f64, shortest: u32, longest: u32, seed: Seed) -> u32 {
+    let (low, high) = fuzz_range(days.max(f64::from(shortest)), longest);
+    let low = low.max(shortest);
+    let high = high.max(low);
     let width = f64::from(high - low) + 1.0;
     low + round_to_u32((width * seed.fraction()).floor()).min(high - low)
 }
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn fuzz_uses_the_whole_range() {
         let mut seen: Vec<u32> =
-            (0..200).map(|card| apply(20.0, 36_500, Seed { card, repetition: 3 })).collect();
+            (0..200).map(|card| apply(20.0, 1, 36_500, Seed { card, repetition: 3 })).collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen, (17..=23).collect::<Vec<u32>>());
@@ -89,12 +91,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fuzzed_interval_is_deterministic_and_in_range(days in 0.0_f64..50_000.0, longest in 1_u32..40_000, card: i64, repetition: u32) {
+        fn fuzzed_interval_is_deterministic_and_in_range(days in 0.0_f64..50_000.0, shortest in 1_u32..30, longest in 1_u32..40_000, card: i64, repetition: u32) {
             let seed = Seed { card, repetition };
-            let (low, high) = fuzz_range(days, longest);
-            let got = apply(days, longest, seed);
-            prop_assert!(low <= got && got <= high && (1..=longest).contains(&got));
-            prop_assert_eq!(got, apply(days, longest, seed));
+            let shortest = shortest.min(longest);
+            let (_, high) = fuzz_range(days, longest);
+            let got = apply(days, shortest, longest, seed);
+            prop_assert!(got <= high.max(shortest + 2) && (shortest..=longest).contains(&got));
+            prop_assert_eq!(got, apply(days, shortest, longest, seed));
         }
     }
 }

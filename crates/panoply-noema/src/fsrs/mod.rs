@@ -12,6 +12,7 @@ pub mod parameters;
 pub mod rating;
 pub mod replay;
 pub mod scheduler;
+pub mod zone;
 
 pub use self::calendar::{Calendar, DAY, Micros, SECOND};
 pub use self::fuzz::Seed;
@@ -19,3 +20,4 @@ pub use self::memory::Memory;
 pub use self::parameters::{InvalidParameters, Parameters};
 pub use self::rating::Rating;
 pub use self::scheduler::{Phase, Schedule, Scheduler};
+pub use self::zone::{InvalidZone, Zone};

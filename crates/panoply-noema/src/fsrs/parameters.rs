@@ -87,6 +87,17 @@ impl Parameters {
         (1.0 + self.factor * elapsed_days / stability).powf(self.decay)
     }
 
+    /// The decay of the forgetting curve, as a positive number.
+    pub const fn decay(&self) -> f64 {
+        -self.decay
+    }
+
+    /// [`Self::retrievability`] for a given decay.
+    pub fn recall(decay: f64, elapsed_days: f64, stability: f64) -> f64 {
+        let factor = 0.9_f64.powf(-1.0 / decay) - 1.0;
+        (1.0 + factor * elapsed_days / stability).powf(-decay)
+    }
+
     /// Days until retrievability falls to `retention`.
     pub fn days_until(&self, retention: f64, stability: f64) -> f64 {
         stability / self.factor * (retention.powf(1.0 / self.decay) - 1.0)

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::calendar::SECOND;
-use super::{Calendar, Parameters, Phase, Rating, Schedule, Scheduler, Seed};
+use super::{Calendar, Parameters, Phase, Rating, Schedule, Scheduler, Seed, Zone};
 use crate::numbers::to_f64;
 
 /// Histories to replay.
@@ -225,7 +225,7 @@ fn scheduler_of(history: &History) -> Result<Scheduler, InvalidHistory> {
     let calendar = match settings.rollover_hour {
         None => Calendar::Exact,
         Some(hour) if hour > 23 => return Err(InvalidHistory::Hour { sequence: sequence(), hour }),
-        Some(hour) => Calendar::Rollover { hour, utc_offset: settings.utc_offset_minutes },
+        Some(hour) => Calendar::Rollover { hour, zone: Zone::fixed(settings.utc_offset_minutes) },
     };
     Ok(Scheduler {
         parameters: settings.parameters.clone(),
@@ -235,6 +235,7 @@ fn scheduler_of(history: &History) -> Result<Scheduler, InvalidHistory> {
         maximum_interval: settings.maximum_interval,
         fuzz: settings.enable_fuzzing,
         calendar,
+        distinct_ratings: calendar != Calendar::Exact,
     })
 }
 

@@ -26,6 +26,9 @@ pub struct Scheduler {
     pub fuzz: bool,
     /// The calendar that counts study days.
     pub calendar: Calendar,
+    /// Whether Hard, Good and Easy differ by at least a day, as in Anki. The reference scheduler
+    /// lets them coincide.
+    pub distinct_ratings: bool,
 }
 
 impl Default for Scheduler {
@@ -38,6 +41,7 @@ impl Default for Scheduler {
             maximum_interval: 36_500,
             fuzz: true,
             calendar: Calendar::default(),
+            distinct_ratings: true,
         }
     }
 }
@@ -99,12 +103,13 @@ impl Scheduler {
     /// The schedule after a review at `now`.
     pub fn answer(&self, card: &Schedule, rating: Rating, now: Micros, seed: Seed) -> Schedule {
         let memory = self.memory_after(card, rating, now);
+        let days = || self.interval(card, rating, now, seed);
         let (phase, step, wait) = match card.phase {
-            Phase::New => self.in_steps(Phase::Learning, 0, rating, memory, seed),
+            Phase::New => self.in_steps(Phase::Learning, 0, rating, days),
             Phase::Learning | Phase::Relearning => {
-                self.in_steps(card.phase, card.step, rating, memory, seed)
+                self.in_steps(card.phase, card.step, rating, days)
             }
-            Phase::Review => self.in_review(rating, memory, seed),
+            Phase::Review => self.in_review(rating, days),
         };
         let (due, interval_days) = match wait {
             Wait::Seconds(seconds) => (now + round_to_i64(seconds * to_f64(SECOND)), 0),
@@ -144,15 +149,14 @@ impl Scheduler {
         phase: Phase,
         step: u32,
         rating: Rating,
-        memory: Memory,
-        seed: Seed,
+        days: impl Fn() -> u32,
     ) -> (Phase, u32, Wait) {
         let steps = match phase {
             Phase::Relearning => &self.relearning_steps,
             Phase::New | Phase::Learning | Phase::Review => &self.learning_steps,
         };
         let at = |index: u32| steps.get(index as usize).copied();
-        let graduated = || (Phase::Review, 0, Wait::Days(self.interval(memory, seed)));
+        let graduated = || (Phase::Review, 0, Wait::Days(days()));
         let stay = |index: u32, seconds: f64| (phase, index, Wait::Seconds(seconds));
         match (rating, at(0), at(step)) {
             (_, None, _) => graduated(),
@@ -170,20 +174,50 @@ impl Scheduler {
         }
     }
 
-    fn in_review(&self, rating: Rating, memory: Memory, seed: Seed) -> (Phase, u32, Wait) {
+    fn in_review(&self, rating: Rating, days: impl Fn() -> u32) -> (Phase, u32, Wait) {
         match (rating, self.relearning_steps.first()) {
             (Rating::Again, Some(first)) => (Phase::Relearning, 0, Wait::Seconds(*first)),
-            _ => (Phase::Review, 0, Wait::Days(self.interval(memory, seed))),
+            _ => (Phase::Review, 0, Wait::Days(days())),
         }
     }
 
-    fn interval(&self, memory: Memory, seed: Seed) -> u32 {
-        let days = self.raw_interval(memory.stability);
+    /// The interval in days after a rating.
+    fn interval(&self, card: &Schedule, rating: Rating, now: Micros, seed: Seed) -> u32 {
+        let raw = |rating| self.raw_interval(self.memory_after(card, rating, now).stability);
+        if !self.distinct_ratings {
+            return self.at_least(raw(rating), 1, seed);
+        }
+        // Anki: each interval of a review exceeds that of the rating below. In steps this holds
+        // for Good and Easy only. An interval that grows is at least a day longer than the last.
+        let reviewed = card.phase == Phase::Review;
+        let grown = |days: f64| {
+            let grows = reviewed && round_to_u32(days) > card.interval_days;
+            if grows { card.interval_days.saturating_add(1) } else { 1 }
+        };
+        let longer = |rating, floor: u32| {
+            let days = raw(rating);
+            self.at_least(days, grown(days).max(floor), seed)
+        };
+        match rating {
+            Rating::Again => self.at_least(raw(rating), 1, seed),
+            Rating::Hard => longer(rating, 1),
+            Rating::Good if reviewed => longer(rating, longer(Rating::Hard, 1) + 1),
+            Rating::Good => longer(rating, 1),
+            Rating::Easy => {
+                let hard = if reviewed { longer(Rating::Hard, 1) + 1 } else { 1 };
+                longer(rating, longer(Rating::Good, hard) + 1)
+            }
+        }
+    }
+
+    /// Rounds or fuzzes an interval, within `floor` and the maximum interval.
+    fn at_least(&self, days: f64, floor: u32, seed: Seed) -> u32 {
         let longest = self.maximum_interval.max(1);
+        let floor = floor.clamp(1, longest);
         if self.fuzz {
-            fuzz::apply(days, longest, seed)
+            fuzz::apply(days, floor, longest, seed)
         } else {
-            round_to_u32(days).clamp(1, longest)
+            round_to_u32(days).clamp(floor, longest)
         }
     }
 }
@@ -227,6 +261,30 @@ mod tests {
         assert_eq!(card.due, scheduler.calendar.start(20_000 + i64::from(card.interval_days)));
     }
 
+    /// Intervals of Anki 26.9.3 without fuzz for a card in review that is answered on its due day:
+    /// `tests/outside/anki_schedule.py` compares many more.
+    #[test]
+    fn short_intervals_are_spread_as_in_anki() {
+        let scheduler = Scheduler { fuzz: false, ..Scheduler::default() };
+        let cases = [
+            ((0.05, 9.5, 1), [1, 2, 3]),
+            ((0.3, 5.0, 1), [2, 3, 5]),
+            ((1.0, 10.0, 1), [1, 2, 3]),
+            ((3.0, 9.8, 4), [4, 5, 7]),
+        ];
+        for ((stability, difficulty, interval_days), expected) in cases {
+            let card = Schedule {
+                memory: Some(Memory { stability, difficulty }),
+                last_review: Some(-i64::from(interval_days) * DAY),
+                interval_days,
+                ..in_review(stability, 0)
+            };
+            let [_, passing @ ..] =
+                scheduler.preview(&card, 0, SEED).map(|(_, schedule)| schedule.interval_days);
+            assert_eq!(passing, expected, "stability {stability}, difficulty {difficulty}");
+        }
+    }
+
     proptest! {
         #[test]
         fn better_rating_never_shortens_the_interval(stability in 0.01_f64..3000.0, late in -9_i64..2000, card: i64, repetition: u32) {
@@ -237,6 +295,16 @@ mod tests {
             for pair in previews.windows(2) {
                 prop_assert!(pair[0].1.due <= pair[1].1.due, "{:?} then {:?}", pair[0], pair[1]);
             }
+        }
+
+        #[test]
+        fn hard_good_and_easy_differ_by_at_least_a_day(stability in 0.01_f64..3000.0, late in -9_i64..2000, card: i64, fuzz: bool) {
+            let scheduler = Scheduler { fuzz, ..Scheduler::default() };
+            let seed = Seed { card, repetition: 3 };
+            let schedule = in_review(stability, 20_000 * DAY);
+            let previews = scheduler.preview(&schedule, (20_000 + late) * DAY, seed);
+            let [_, hard, good, easy] = previews.map(|(_, schedule)| schedule.interval_days);
+            prop_assert!(easy == 36_500 || hard < good && good < easy, "{hard} {good} {easy}");
         }
 
         #[test]

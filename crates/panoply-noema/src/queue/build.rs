@@ -6,7 +6,7 @@ use super::{DayQueue, Interleaving, LEARN_AHEAD_LIMIT, QueuedDeck, SiblingBuryin
 use crate::collection;
 use crate::deck::{Deck, DeckOptions};
 use crate::error::Result;
-use crate::fsrs::{Calendar, Micros, Phase};
+use crate::fsrs::{Calendar, Micros, Phase, Zone};
 use crate::ids::{CardId, DeckId, NoteId};
 use crate::search;
 use crate::store::{QueuedCard, SearchContext, SortOrder, StoreReader};
@@ -30,7 +30,7 @@ pub fn build(reader: &dyn StoreReader, root: Option<DeckId>, now: Micros) -> Res
     let reviews = builder.reviews()?;
     let new = builder.new_cards()?;
     // Imported burials end at the default rollover hour, whatever the deck options.
-    let default_rollover = DeckOptions::default().calendar().next_start(now);
+    let default_rollover = DeckOptions::default().calendar(builder.home).next_start(now);
     let next_days = builder.decks.iter().map(|limits| limits.calendar.next_start(now));
     let buries = |wanted: bool| builder.decks.iter().any(|limits| limits.buries == wanted);
     Ok(DayQueue {
@@ -59,7 +59,7 @@ pub fn build(reader: &dyn StoreReader, root: Option<DeckId>, now: Micros) -> Res
 /// A filtered deck shows the matches of its search regardless of limits.
 fn filtered(reader: &dyn StoreReader, deck: &Deck, now: Micros) -> Result<DayQueue> {
     let Some(filter) = &deck.filter else { return Ok(DayQueue::default()) };
-    let calendar = DeckOptions::default().calendar();
+    let calendar = collection::calendar(reader)?;
     let query = search::parse(&filter.search)?;
     let context = SearchContext { now, calendar };
     let found = reader.search(&query, context, SortOrder::Due, 0, u64::from(filter.limit))?;
@@ -93,6 +93,7 @@ struct QueueBuilder<'a> {
     /// Sorted by name.
     decks: Vec<DeckLimits>,
     interleaving: Interleaving,
+    home: Zone,
     now: Micros,
     seen: HashSet<NoteId>,
 }
@@ -124,9 +125,11 @@ impl<'a> QueueBuilder<'a> {
     ) -> Result<Self> {
         let mut limits_by_deck: Vec<DeckLimits> = Vec::with_capacity(decks.len());
         let (mut done_reviews, mut done_new) = (0, 0);
+        let home = reader.learner_zone()?;
         for deck in decks {
             let own = collection::options_among(deck, all);
-            let tally = reader.tally(deck.id, own.calendar().day(now))?;
+            let calendar = own.calendar(home);
+            let tally = reader.tally(deck.id, calendar.day(now))?;
             // Decks are sorted by name, so ancestors come first.
             let above: Vec<usize> = (0..limits_by_deck.len())
                 .filter(|index| {
@@ -144,7 +147,7 @@ impl<'a> QueueBuilder<'a> {
             };
             limits_by_deck.push(DeckLimits {
                 deck: deck.id,
-                calendar: own.calendar(),
+                calendar,
                 buries: own.bury_siblings,
                 most_new: least(own.new_per_day, |limits| limits.most_new),
                 most_reviews: least(own.reviews_per_day, |limits| limits.most_reviews),
@@ -154,7 +157,7 @@ impl<'a> QueueBuilder<'a> {
             });
         }
         let interleaving = Interleaving::Spread { reviews: done_reviews, new: done_new };
-        Ok(Self { reader, decks: limits_by_deck, interleaving, now, seen: HashSet::new() })
+        Ok(Self { reader, decks: limits_by_deck, interleaving, home, now, seen: HashSet::new() })
     }
 
     /// Cards in learning steps are exempt from limits.

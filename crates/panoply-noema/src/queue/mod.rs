@@ -9,11 +9,13 @@
 
 mod build;
 mod cache;
+mod outlook;
 
 use std::collections::{BTreeMap, VecDeque};
 
 pub use self::build::build;
 pub use self::cache::QueueCache;
+pub use self::outlook::{Outlook, outlook};
 
 use crate::deck::DeckName;
 use crate::fsrs::{Micros, Phase, SECOND};

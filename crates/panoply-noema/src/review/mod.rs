@@ -164,7 +164,7 @@ fn record(
     token: &ReviewToken,
     now: Micros,
 ) -> Result<ReviewOutcome> {
-    let scheduler = options.scheduler();
+    let scheduler = options.scheduler(writer.learner_zone()?);
     let before = schedule_with_memory(&card);
     let predicted = scheduler.retrievability(&before, now);
     card.schedule = scheduler.answer(&before, answer.rating, now, seed(&card));
@@ -257,7 +257,7 @@ fn bury_siblings(
     options: &DeckOptions,
     now: Micros,
 ) -> Result<Vec<CardId>> {
-    let tomorrow = options.calendar().next_start(now);
+    let tomorrow = options.calendar(writer.learner_zone()?).next_start(now);
     let mut buried = Vec::new();
     for mut sibling in writer.cards_of(card.note)? {
         let waits = match sibling.schedule.phase {
@@ -287,7 +287,7 @@ fn count_towards_limits(
     if !matches!(from, Phase::New | Phase::Review) {
         return Ok(());
     }
-    let day = options.calendar().day(now);
+    let day = options.calendar(writer.learner_zone()?).day(now);
     for deck in decks {
         let mut tally = writer.tally(*deck, day)?;
         tally.new += u32::from(from == Phase::New);

@@ -12,8 +12,10 @@ use std::rc::Rc;
 use crate::card::{Card, Hold, Review, ReviewKind};
 use crate::deck::Deck;
 use crate::error::{NoemaError, Result};
-use crate::fsrs::{Calendar, Micros, Phase};
+use crate::fsrs::{Calendar, Micros, Phase, Zone};
 use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId, SessionId};
+use crate::learner::LearnerSettings;
+use crate::media::MediaFile;
 use crate::note::{Note, NoteType, PastContent};
 use crate::search::Node;
 
@@ -328,12 +330,20 @@ pub trait StoreReader {
     fn actions(&self, limit: u32) -> Result<Vec<Action>>;
     /// All tags with their number of notes.
     fn tags(&self) -> Result<BTreeMap<String, u64>>;
-    /// Names of the media files.
-    fn media_names(&self) -> Result<Vec<String>>;
-    /// A media file.
+    /// All media files by name.
+    fn media_files(&self) -> Result<Vec<MediaFile>>;
+    /// A media file by name.
+    fn media_file(&self, name: &str) -> Result<Option<MediaFile>>;
+    /// The content of a media file.
     fn media(&self, name: &str) -> Result<Option<Vec<u8>>>;
     /// Secret that signs review tokens.
     fn secret(&self) -> Result<Vec<u8>>;
+    /// The learner's settings.
+    fn learner(&self) -> Result<LearnerSettings>;
+    /// The learner's time zone: the one of the settings, or else of the machine.
+    fn learner_zone(&self) -> Result<Zone>;
+    /// The next due time after `after` of available cards of a deck in learning or review.
+    fn next_due(&self, deck: DeckId, after: Micros) -> Result<Option<Micros>>;
 }
 
 /// A write transaction: one action.
@@ -342,6 +352,10 @@ pub trait StoreWriter: StoreReader {
     fn put_deck(&mut self, deck: &Deck) -> Result<()>;
     /// Inserts or replaces a note type.
     fn put_note_type(&mut self, note_type: &NoteType) -> Result<()>;
+    /// Deletes a note type that no note uses.
+    fn delete_note_type(&mut self, id: NoteTypeId) -> Result<()>;
+    /// Changes the template of a card.
+    fn put_ordinal(&mut self, card: CardId, ordinal: u32) -> Result<()>;
     /// Inserts or replaces a note.
     fn put_note(&mut self, note: &Note) -> Result<()>;
     /// Stores an earlier content of a note.
@@ -354,8 +368,14 @@ pub trait StoreWriter: StoreReader {
     fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<()>;
     /// Inserts or replaces a session.
     fn put_session(&mut self, session: &Session) -> Result<()>;
-    /// Stores a media file unless the name exists.
-    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<()>;
+    /// Stores the learner's settings.
+    fn put_learner(&mut self, settings: &LearnerSettings) -> Result<()>;
+    /// Number of rows this action has written.
+    fn changes(&self) -> u64;
+    /// Stores a media file under a name that no other file has.
+    fn put_media(&mut self, name: &str, bytes: &[u8], now: Micros) -> Result<MediaFile>;
+    /// Deletes a media file; returns false if there is none.
+    fn delete_media(&mut self, name: &str, now: Micros) -> Result<bool>;
     /// An unused id: the current millisecond or the next free one.
     fn next_id(&mut self, now: Micros) -> Result<i64>;
     /// Starts a bulk import of about `rows` rows, which are undone together. Returns the existing

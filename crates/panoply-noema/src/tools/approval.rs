@@ -13,7 +13,7 @@ use super::batch::CardIds;
 use crate::card::Hold;
 use crate::error::{NoemaError, Result};
 use crate::store::StoreReader;
-use crate::{collection, ids, render};
+use crate::{collection, html, ids, render};
 
 /// Most drafts in one question.
 const MAX_DRAFTS: usize = 50;
@@ -55,8 +55,8 @@ impl ApprovalSubject {
         let deck = reader.deck(card.deck)?.map(|deck| deck.name.to_string()).unwrap_or_default();
         let is_draft = card.hold == Hold::Draft;
         if is_draft {
-            let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
-            let front = one_line(&render::strip_html(&sides.front), MAX_FRONT_CHARS);
+            let sides = render::sides_of(&note_type, &note, &card);
+            let front = one_line(&html::shown(&sides.front), MAX_FRONT_CHARS);
             self.drafts.push(Line { front, deck: one_line(&deck, MAX_DECK_CHARS) });
         }
         self.content.push(json!({

@@ -27,6 +27,7 @@ const SPEC: ToolSpec = ToolSpec {
         Example { shows: "a card that is not a draft", params: r##"{"cardIds": ["card_123"]}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}]}"##) },
     ],
     tags: &["cards", "content"],
+    listing: Listing::Core,
     ..BATCH
 }
 .checked();

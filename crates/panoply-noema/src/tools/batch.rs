@@ -2,7 +2,7 @@
 
 use panoply_contract::prelude::*;
 
-use super::service::{Change, NoemaService, exact_evidence, with_next};
+use super::service::{Change, NoemaService, exact_evidence};
 use super::wire::CardId;
 use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
@@ -54,7 +54,7 @@ pub(crate) struct TaggedCards {
     /// The cards.
     pub(crate) card_ids: CardIds,
     /// Tags without spaces.
-    #[schemars(length(min = 1, max = 50))]
+    #[schemars(length(min = 1, max = 50), inner(length(max = 200)))]
     pub(crate) tags: Vec<String>,
 }
 
@@ -126,8 +126,7 @@ pub(crate) fn change_each_card_if(
             let total = len_to_u64(items.len());
             let succeeded = len_to_u64(items.len() - failed);
             let evidence = exact_evidence("the changed cards").complete(succeeded, total);
-            let undo = change.undo();
-            Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
+            Ok(Reply::new(Output { items, changed, change }, text, evidence))
         },
     )
 }

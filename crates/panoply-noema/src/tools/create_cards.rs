@@ -3,7 +3,9 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::notes::{NoteInput, duplicate_warning, duplicates_of};
+use super::notes::{
+    NoteInput, QualityView, duplicate_warning, duplicates_of, quality, quality_warning,
+};
 use super::service::{
     APPROVE, Change, NoemaService, exact_evidence, require_permission, with_next,
 };
@@ -79,6 +81,15 @@ struct Row {
     message: Option<String>,
     /// A card whose first field is equal; null if none.
     duplicate_of: Option<CardId>,
+    /// Faults of wording that make the cards hard to remember.
+    quality: Vec<QualityView>,
+}
+
+impl Row {
+    fn failed(problem: &NoemaError, duplicate_of: Option<CardId>) -> Self {
+        let message = Some(problem.to_string());
+        Self { card_ids: Vec::new(), message, duplicate_of, quality: Vec::new() }
+    }
 }
 
 pub(super) fn call(
@@ -99,23 +110,27 @@ pub(super) fn call(
         |writer, now| {
             let mut items = Vec::with_capacity(params.notes.len());
             for note in params.notes {
-                let new = note.into_new(deck, params.draft);
+                let new = match note.into_new(writer, deck, params.draft) {
+                    Ok(new) => new,
+                    Err(problem) => {
+                        items.push(Row::failed(&problem, None));
+                        continue;
+                    }
+                };
                 let duplicate_of =
                     duplicates_of(writer, new.fields.first().map_or("", String::as_str))?
                         .into_iter()
                         .next();
+                let quality = quality(writer, &new)?;
                 items.push(match collection::add_note(writer, new, now) {
                     Ok((_, cards)) => Row {
                         card_ids: cards.iter().map(|card| CardId::of(card.id)).collect(),
                         message: None,
                         duplicate_of,
+                        quality,
                     },
                     Err(NoemaError::Store(cause)) => return Err(NoemaError::Store(cause)),
-                    Err(problem) => Row {
-                        card_ids: Vec::new(),
-                        message: Some(problem.to_string()),
-                        duplicate_of,
-                    },
+                    Err(problem) => Row::failed(&problem, duplicate_of),
                 });
             }
             Ok(items)
@@ -138,13 +153,17 @@ pub(super) fn call(
             });
             let doubles: Vec<CardId> =
                 items.iter().filter_map(|item| item.duplicate_of.clone()).collect();
-            let undo = change.undo();
+            let faults: Vec<QualityView> =
+                items.iter().flat_map(|item| item.quality.clone()).collect();
             let evidence = exact_evidence("the new notes").complete(succeeded, total);
             let mut reply = Reply::new(Output { items, made, failed, change }, text, evidence);
             if !doubles.is_empty() {
                 reply = reply.warn(duplicate_warning(&doubles));
             }
-            Ok(with_next(reply, approve.into_iter().chain(undo)))
+            if let Some(warning) = quality_warning(&faults.iter().collect::<Vec<_>>()) {
+                reply = reply.warn(warning);
+            }
+            Ok(with_next(reply, approve))
         },
     )
 }

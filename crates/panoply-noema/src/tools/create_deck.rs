@@ -1,9 +1,8 @@
 //! `create-deck`: creates a deck and its missing parents, or a filtered deck.
 
 use panoply_contract::prelude::*;
-use serde_json::json;
 
-use super::service::{Change, NoemaService, exact_evidence, now, with_next};
+use super::service::{Change, NoemaService, exact_evidence, now};
 use super::specs::MUTATION;
 use super::wire::{DeckView, OptionsPatch, OptionsView};
 use crate::collection::{self, DeckChanges};
@@ -22,7 +21,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     permissions: &["decks:create"],
     data: &["decks"],
     examples: &[
-        Example { shows: "a deck inside another", params: r##"{"name": "Languages::Thai", "options": {"newPerDay": 10}}"##, expect: Expect::Data(r##"{"deck": {"name": "Languages::Thai"}, "dryRun": true}"##) },
+        Example { shows: "a deck inside another", params: r##"{"name": "Languages::Thai", "options": {"newPerDay": 10}}"##, expect: Expect::Data(r##"{"deck": {"name": "Languages::Thai"}}"##) },
         Example { shows: "a filtered deck", params: r##"{"name": "Hard ones", "search": "prop:lapses>=3"}"##, expect: Expect::Data(r##"{"deck": {"search": "prop:lapses>=3"}}"##) },
         Example { shows: "a name that is taken", params: r##"{"name": "math deck"}"##, expect: Expect::Error("DECK_EXISTS") },
     ],
@@ -45,13 +44,16 @@ pub(crate) struct Params {
     description: String,
     /// Deck options; omitted ones have their defaults.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     options: Option<OptionsPatch>,
     /// Makes it a filtered deck of the cards that match this query, in Anki's search syntax.
     #[schemars(length(min = 1, max = 1000))]
+    #[schemars(extend("x-listed" = false))]
     search: Option<String>,
     /// Maximum number of cards in a filtered deck.
     #[schemars(range(min = 1, max = 9999))]
     #[serde(default = "default_search_limit")]
+    #[schemars(extend("x-listed" = false))]
     search_limit: u32,
 }
 
@@ -102,17 +104,12 @@ pub(super) fn call(
                 deck.name
             );
             let view = DeckView::from(&deck);
-            let next = (!cx.dry_run && deck.filter.is_none()).then(|| {
-                let arguments =
-                    json!({"deckId": view.deck_id.as_str(), "front": "2 + 2", "back": "4"});
-                NextAction::new("create-card", arguments, "add a card to it")
-            });
-            let undo = change.undo();
             let output = Output { deck: view, options: OptionsView::from(&options), change };
-            Ok(with_next(
-                Reply::new(output, text, exact_evidence("the new deck")),
-                next.into_iter().chain(undo),
-            ))
+            let mut reply = Reply::new(output, text, exact_evidence("the new deck"));
+            if deck.filter.is_none() {
+                reply = reply.needing("the facts to learn, for `create-cards` or `import-cards`");
+            }
+            Ok(reply)
         },
     )
 }

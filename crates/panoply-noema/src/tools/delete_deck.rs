@@ -1,6 +1,6 @@
 //! `delete-deck`: deletes a deck with its subdecks and cards; restorable for 30 days.
 
-use super::service::{Change, NoemaService, exact_evidence, now, with_next};
+use super::service::{Change, NoemaService, exact_evidence, now};
 use super::specs::MUTATION;
 use super::wire::{DeckId, timestamp};
 use crate::collection;
@@ -18,7 +18,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     permissions: &["decks:delete"],
     data: &["decks", "cards", "schedule"],
     examples: &[
-        Example { shows: "a deck and its cards", params: r##"{"deckId": "deck_457"}"##, expect: Expect::Data(r##"{"decks": 1, "dryRun": true}"##) },
+        Example { shows: "a deck and its cards", params: r##"{"deckId": "deck_457"}"##, expect: Expect::Data(r##"{"decks": 1}"##) },
         Example { shows: "a deck that does not exist", params: r##"{"deckId": "deck_1"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
     ],
     tags: &["decks", "content"],
@@ -68,14 +68,13 @@ pub(super) fn call(
                 "{} `{name}`: {decks} decks, {cards} cards.",
                 if cx.dry_run { "Would delete" } else { "Deleted" }
             );
-            let undo = change.undo();
             let output = Output {
                 decks,
                 cards,
                 restorable_until: timestamp(now(cx) + collection::DELETED_RETENTION),
                 change,
             };
-            Ok(with_next(Reply::new(output, text, exact_evidence("the deleted deck")), undo))
+            Ok(Reply::new(output, text, exact_evidence("the deleted deck")))
         },
     )
 }

@@ -24,7 +24,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     permissions: &["sessions:update"],
     data: &["sessions"],
     examples: &[
-        Example { shows: "the sample session", params: r##"{"sessionId": "session_789"}"##, expect: Expect::Data(r##"{"sessionId": "session_789", "dryRun": true}"##) },
+        Example { shows: "the sample session", params: r##"{"sessionId": "session_789"}"##, expect: Expect::Data(r##"{"sessionId": "session_789"}"##) },
         Example { shows: "a session that does not exist", params: r##"{"sessionId": "session_1"}"##, expect: Expect::Error("SESSION_NOT_FOUND") },
     ],
     tags: &["learning", "analytics"],

@@ -28,7 +28,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     data: &["exports"],
     examples: &[
         Example { shows: "a deck as CSV", params: r##"{"deckId": "deck_456", "format": "csv"}"##, expect: Expect::Data(r##"{"notes": 1, "text": "front,back,extra,tags\nWhat is 7 × 8?,56,,arithmetic\n"}"##) },
-        Example { shows: "a deck for Anki", params: r##"{"deckId": "deck_456"}"##, expect: Expect::Data(r##"{"notes": 1, "cards": 1}"##) },
+        Example { shows: "a deck for Anki", params: r##"{"deckId": "deck_456"}"##, expect: Expect::Data("{}") },
         Example { shows: "a deck that does not exist", params: r##"{"deckId": "deck_1"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
     ],
     tags: &["content", "exports"],

@@ -6,19 +6,20 @@ use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
-use super::service::{NoemaService, changes_at, now, with_next};
+use super::service::{NoemaService, changes_at, memory_evidence, now, with_next};
 use super::specs::ANALYSIS;
 use super::wire::{DeckId, timestamp};
-use crate::numbers::len_to_f64;
+use crate::fsrs::DAY;
+use crate::numbers::{len_to_f64, round_to};
 use crate::statistics;
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "forecast-reviews",
     title: "Forecast reviews",
     description: Description {
-        does: "Counts the cards due on each of the next days, from the current schedule.",
-        when: "Use this to plan a week or find overloaded days. Reviews caused by new cards are not included: see `simulate-workload`.",
-        returns: "Returns a count per day, the busiest day and the overdue cards.",
+        does: "Counts the cards due on each of the next days in the current schedule, and the answers to expect with lapses and new cards, by simulation.",
+        when: "Use this to plan a week or find overloaded days. For other options see `simulate-workload`, for an exam `plan-exam`.",
+        returns: "Returns per day the cards due and the expected answers with a 95 % interval, and the busiest day.",
         asks: &["How many reviews do I have this week?", "When is my worst day?"],
     },
     permissions: &["schedule:read"],
@@ -29,6 +30,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
         Example { shows: "a deck", params: r##"{"deckId": "deck_456", "days": 1}"##, expect: Expect::Data(r##"{}"##) },
     ],
     tags: &["scheduling", "analytics"],
+    listing: Listing::Core,
     widget: Some(Widget {
         resource_uri: "ui://panoply/noema-forecast-v1.html",
         invoking: "Counting due cards…",
@@ -71,8 +73,14 @@ pub(crate) struct Output {
 struct Day {
     /// Start of the day.
     begins: String,
-    /// Cards due; overdue cards count for today.
+    /// Cards due in the current schedule; overdue cards count for today.
     due: u32,
+    /// Expected answers, with lapses and new cards.
+    expected: f64,
+    /// Lower end of its 95 % interval.
+    low: f64,
+    /// Upper end of its 95 % interval.
+    high: f64,
 }
 
 pub(super) fn call(
@@ -82,15 +90,32 @@ pub(super) fn call(
 ) -> Result<Reply<Output>, ToolError> {
     let now = now(cx);
     let deck = params.deck_id.as_ref().map(DeckId::domain);
-    let (due, options) = service.read(|reader| {
+    let (due, options, calendar, input, calibration) = service.read(|reader| {
         let (decks, options) = statistics::scope(reader, deck)?;
-        Ok((statistics::forecast(reader, &decks, options.calendar(), now, params.days)?, options))
+        let calendar = options.calendar(reader.learner_zone()?);
+        let due = statistics::forecast(reader, &decks, calendar, now, params.days)?;
+        let input =
+            statistics::simulation_input(reader, &decks, &options, now, params.days as usize)?;
+        let log = reader.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
+        let logs = statistics::review_logs(&log, calendar);
+        let calibration = statistics::calibration(&logs, &options);
+        Ok((due, options, calendar, input, calibration))
     })?;
-    let calendar = options.calendar();
     let today = calendar.day(now);
+    let parameters = options.parameters.clone().unwrap_or_default();
+    let expected = statistics::expected_days(&parameters, options.desired_retention, &input);
+    let expected = expected.map_err(|error| {
+        ToolError::business("NOT_SIMULATED", error.to_string()).hint("ask for fewer days")
+    })?;
     let days: Vec<Day> = (today..)
-        .zip(&due)
-        .map(|(day, due)| Day { begins: timestamp(calendar.start(day)), due: *due })
+        .zip(due.iter().zip(&expected))
+        .map(|(day, (due, expected))| Day {
+            begins: timestamp(calendar.start(day)),
+            due: *due,
+            expected: round_to(expected.mean, 1),
+            low: round_to(expected.low, 1),
+            high: round_to(expected.high, 1),
+        })
         .collect();
     let total: u32 = due.iter().sum();
     let (fullest, most) = days
@@ -116,10 +141,9 @@ pub(super) fn call(
     let next = (total > 0).then(|| {
         NextAction::new("get-study-guidance", json!({}), "see what other options would cost")
     });
-    let evidence = Evidence::from(Source::new(SourceClass::Exact, "the current schedule"))
-        .changes(changes_at(calendar.next_start(now)));
+    let evidence = memory_evidence(&calibration).changes(changes_at(calendar.next_start(now)));
     let reply = Reply::new(Output { days, total, limit: options.reviews_per_day }, text, evidence)
         .risk(overload)
-        .assuming("every card is answered on its day and none is forgotten");
+        .assuming("every card is answered on its day");
     Ok(with_next(reply, next))
 }

@@ -4,14 +4,14 @@ use panoply_contract::prelude::*;
 use std::collections::BTreeMap;
 
 use panoply_contract::hints::RelatedResource;
-use serde_json::json;
 
+use super::notes::AnchorParam;
 use super::service::{NoemaService, exact_evidence, now};
 use super::specs::QUERY;
 use super::wire::{CardId, DeckId, ScheduleView, timestamp};
 use crate::collection;
 use crate::numbers::round_to;
-use crate::render;
+use crate::{html, render};
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "get-card",
@@ -80,6 +80,8 @@ pub(crate) struct Output {
     history: Vec<PastRow>,
     /// Origin of the note; null if unknown.
     source: Option<String>,
+    /// Place in a document; null if the source is none.
+    anchor: Option<AnchorParam>,
 }
 
 /// A review.
@@ -118,8 +120,9 @@ pub(super) fn call(
         let card = collection::card(reader, params.card_id.domain())?;
         let (note, note_type) = collection::note_and_type(reader, card.note)?;
         let deck = reader.deck(card.deck)?;
-        let scheduler = collection::options_of(reader, card.deck)?.scheduler();
-        let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
+        let scheduler =
+            collection::options_of(reader, card.deck)?.scheduler(reader.learner_zone()?);
+        let sides = render::sides_of(&note_type, &note, &card);
         let log = reader.reviews_of(card.id)?;
         let siblings = reader.cards_of(note.id)?;
         Ok(Output {
@@ -128,8 +131,8 @@ pub(super) fn call(
             note_type: note_type.name,
             fields: note_type.fields.into_iter().zip(note.fields).collect(),
             tags: note.tags,
-            front: render::strip_html(&sides.front),
-            back: render::strip_html(&sides.back),
+            front: html::shown(&sides.front),
+            back: html::shown(&sides.back),
             flag: card.flag,
             version: note.version,
             schedule: ScheduleView::of(&card, now),
@@ -162,13 +165,12 @@ pub(super) fn call(
                     replaced: timestamp(past.replaced),
                 })
                 .collect(),
+            anchor: AnchorParam::of(note.source.as_deref()),
             source: note.source,
             card_id: CardId::of(card.id),
         })
     })?;
     let text = format!("Card `{}` in `{}`: {}", output.card_id, output.deck_name, output.front);
-    let edit =
-        json!({"cardId": output.card_id.as_str(), "version": output.version, "tags": output.tags});
     let related = RelatedResource {
         kind: "deck".to_owned(),
         id: output.deck_id.to_string(),
@@ -176,8 +178,5 @@ pub(super) fn call(
         relevance: 1.0,
         metadata: serde_json::Map::new(),
     };
-    Ok(Reply::new(output, text, exact_evidence("stored card")).related(related).next(
-        NextAction::new("update-card", edit, "change its content")
-            .priority(panoply_contract::hints::Level::Low),
-    ))
+    Ok(Reply::new(output, text, exact_evidence("stored card")).related(related))
 }

@@ -60,20 +60,20 @@ pub(super) fn call(
     cx: &CallContext,
 ) -> Result<Reply<Output>, ToolError> {
     let now = now(cx);
-    let (deck, options, counts, due) = service.read(|reader| {
+    let (deck, options, calendar, counts, due) = service.read(|reader| {
         let deck = collection::deck(reader, params.deck_id.domain())?;
         let (decks, options) = statistics::scope(reader, Some(deck.id))?;
         let counts = statistics::counts(reader, &reader.decks()?, now)?;
-        let due = statistics::forecast(reader, &decks, options.calendar(), now, 7)?;
+        let calendar = options.calendar(reader.learner_zone()?);
+        let due = statistics::forecast(reader, &decks, calendar, now, 7)?;
         let own = counts.get(&deck.id).copied().unwrap_or_default();
-        Ok((deck, options, own, due))
+        Ok((deck, options, calendar, own, due))
     })?;
     let text = format!(
         "`{}` has {} cards: {} due today, {} new. Desired retention {}.",
         deck.name, counts.cards, counts.due, counts.new, options.desired_retention
     );
-    let evidence =
-        exact_evidence("the deck").changes(changes_at(options.calendar().next_start(now)));
+    let evidence = exact_evidence("the deck").changes(changes_at(calendar.next_start(now)));
     let id = DeckId::of(deck.id);
     let next = NextAction::new("get-next-card", json!({"deckId": id.as_str()}), "study this deck");
     let output = Output {

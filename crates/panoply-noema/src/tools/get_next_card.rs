@@ -1,17 +1,20 @@
 //! `get-next-card`: returns the front of the next card in the queue and a token to reveal it.
 
-use panoply_contract::hints::{ActionCategory, Dependency, DependencyKind, Level};
 use panoply_contract::prelude::*;
+use panoply_contract::reply::Attachment;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
+use super::media_view::{self, MediaView, OcclusionView, SpeechView};
 use super::service::{NoemaService, exact_evidence, now, with_next};
 use super::specs::QUERY;
-use super::wire::{CardId, CardState, DeckId, SessionId, timestamp};
+use super::wire::{CardId, CardState, DeckId, SessionId, side, timestamp};
 use crate::collection;
 use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
 use crate::ids;
+use crate::occlusion::Occlusion;
+use crate::queue;
 use crate::render;
 use crate::review::{ReviewToken, Side};
 use crate::store::StoreReader;
@@ -65,8 +68,15 @@ pub(crate) struct Output {
     reviews: usize,
     /// New cards remaining today, including this one.
     new: usize,
-    /// Time of the next card if the queue is empty; null if none is scheduled today.
+    /// Time of the next card if none is due now; absent if none will come.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next_at: Option<String>,
+    /// Drafts that wait for the approval of a person; absent if a card is returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drafts: Option<i64>,
+    /// Cards in this deck or collection; 0 if cards must be created or imported first; absent if a card is returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cards: Option<i64>,
 }
 
 /// The front of a card.
@@ -79,9 +89,20 @@ struct NextCard {
     deck: String,
     /// Front as plain text.
     front: String,
-    /// Front as HTML if it contains markup; null otherwise.
+    /// Front as HTML if it contains markup; absent otherwise, and if it has more than 24 KB.
+    #[serde(skip_serializing_if = "Option::is_none")]
     front_html: Option<String>,
+    /// Media that the front shows; small pictures and sounds are also content of the reply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    media: Vec<MediaView>,
+    /// Regions of an image occlusion; absent for other cards. A page hides those with `hidden`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    occlusion: Option<OcclusionView>,
+    /// Texts to speak.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    speech: Vec<SpeechView>,
     /// Whether the learner types the answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     type_answer: bool,
     /// Study state of the card.
     state: CardState,
@@ -95,7 +116,7 @@ pub(super) fn call(
     cx: &CallContext,
 ) -> Result<Reply<Output>, ToolError> {
     let now = now(cx);
-    let (counts, next, finished) = service.read(|reader| {
+    let (counts, shown, finished, outlook) = service.read(|reader| {
         let session = match &params.session_id {
             Some(id) => Some(
                 reader
@@ -115,50 +136,107 @@ pub(super) fn call(
         });
         let (counts, first) = service.queue_cache.day(reader, deck, now, |day| {
             let queue = day.at(now);
-            let first = queue.in_order().next().map(|waiting| {
-                let deck = day.deck_name(waiting.deck).map(ToString::to_string);
-                (waiting.card, deck)
-            });
+            let first: Vec<_> = queue
+                .in_order()
+                .take(MAX_SKIPPED + 1)
+                .map(|waiting| {
+                    let deck = day.deck_name(waiting.deck).map(ToString::to_string);
+                    (waiting.card, deck)
+                })
+                .collect();
             let learning = queue.learning.len() + queue.learn_ahead.len();
             ((learning, queue.reviews, queue.new, queue.next_step), first)
         })?;
-        let first = first.filter(|_| !finished);
-        let next = first.map(|(card, deck)| next_card(reader, card, deck, now)).transpose()?;
-        Ok((counts, next, finished))
+        let next = if finished { None } else { first_shown(reader, first, now)? };
+        let outlook = match next {
+            Some(_) => None,
+            None => Some(queue::outlook(reader, deck, now)?),
+        };
+        Ok((counts, next, finished, outlook))
     })?;
-    let text = match &next {
-        Some(card) => card.front.clone(),
-        None if finished => "This session's cards are done.".to_owned(),
-        None => "No card is due now.".to_owned(),
+    let (next, attachments) = shown.unzip();
+    let (learning, reviews, new, next_step) = counts;
+    let next_at = outlook.and_then(|outlook| next_step.into_iter().chain(outlook.next).min());
+    let next_at = next_at.map(timestamp);
+    let text = match (&next, &outlook) {
+        (Some(card), _) => card.front.clone(),
+        _ if finished => "This session's cards are done.".to_owned(),
+        (None, outlook) => idle_text(next_at.as_deref(), &outlook.unwrap_or_default()),
     };
-    let suggestion = match (&next, &params.session_id) {
-        (Some(card), _) => Some(
-            NextAction::new(
-                "reveal-answer",
-                json!({"token": card.token}),
-                "reveal the card once the learner has answered",
-            )
-            .priority(Level::High)
-            .category(ActionCategory::Learning),
-        ),
+    let suggestion = suggestion(next.as_ref(), params.session_id.as_ref(), outlook.as_ref());
+    let evidence = exact_evidence("the queue").changes(NextChange::WithNextAction);
+    let drafts = outlook.map(|outlook| outlook.drafts);
+    let cards = outlook.map(|outlook| outlook.cards);
+    let empty = cards == Some(0);
+    let output = Output { card: next, learning, reviews, new, next_at, drafts, cards };
+    let mut reply = Reply::new(output, text, evidence);
+    if empty {
+        reply = reply.needing("facts to learn: create a deck with `create-deck` and cards with `create-cards`, or import a file with `import-package` or `import-cards`");
+    }
+    let reply = media_view::attach(reply, attachments.unwrap_or_default());
+    Ok(with_next(reply, suggestion))
+}
+
+/// The call that follows.
+fn suggestion(
+    next: Option<&NextCard>,
+    session: Option<&SessionId>,
+    outlook: Option<&queue::Outlook>,
+) -> Option<NextAction> {
+    match (next, session) {
+        // Followed blindly, a call of `reveal-answer` would spare the learner the question.
+        (Some(_), _) => None,
         (None, Some(session)) => Some(NextAction::new(
             "end-session",
             json!({"sessionId": session.as_str()}),
             "summarise the session",
         )),
+        (None, None) if outlook.is_some_and(|outlook| outlook.drafts > 0) => Some(NextAction::new(
+            "search-cards",
+            json!({"query": "is:draft"}),
+            "show the drafts, so that the learner can approve them",
+        )),
+        (None, None) if outlook.is_some_and(|outlook| outlook.cards == 0) => None,
         (None, None) => Some(NextAction::new("forecast-reviews", json!({}), "see the forecast")),
+    }
+}
+
+/// The text when no card is due.
+fn idle_text(next_at: Option<&str>, outlook: &queue::Outlook) -> String {
+    if outlook.cards == 0 {
+        return "There are no cards yet. Create a deck and cards, or import an Anki package or a text file.".to_owned();
+    }
+    let next = match next_at {
+        Some(at) => format!(" The next one comes at {at}."),
+        None => " No other card is scheduled.".to_owned(),
     };
-    let evidence = exact_evidence("the queue").changes(NextChange::WithNextAction);
-    let (learning, reviews, new, next_step) = counts;
-    let output = Output { card: next, learning, reviews, new, next_at: next_step.map(timestamp) };
-    let mut reply = Reply::new(output, text, evidence);
-    reply.notes.dependencies.push(Dependency {
-        action: "submit-review".to_owned(),
-        depends_on: vec!["reveal-answer".to_owned()],
-        kind: DependencyKind::Required,
-        reason: Some("a card is rated after its answer was seen".to_owned()),
-    });
-    Ok(with_next(reply, suggestion))
+    let drafts = match outlook.drafts {
+        0 => String::new(),
+        1 => " 1 draft waits for the learner's approval.".to_owned(),
+        many => format!(" {many} drafts wait for the learner's approval."),
+    };
+    format!("No card is due now.{next}{drafts}")
+}
+
+/// Damaged cards that are passed over, so that none of them blocks the queue.
+const MAX_SKIPPED: usize = 3;
+
+/// A front with its small media.
+type ShownCard = (NextCard, Vec<Attachment>);
+
+/// The first card that can be shown. A card without its note is passed over.
+fn first_shown(
+    reader: &dyn StoreReader,
+    cards: Vec<(ids::CardId, Option<String>)>,
+    now: Micros,
+) -> Result<Option<ShownCard>> {
+    for (card, deck) in cards {
+        match next_card(reader, card, deck, now) {
+            Err(NoemaError::NoteNotFound(_) | NoemaError::CardNotFound(_)) => {}
+            shown => return shown.map(Some),
+        }
+    }
+    Ok(None)
 }
 
 fn next_card(
@@ -166,24 +244,35 @@ fn next_card(
     id: ids::CardId,
     deck: Option<String>,
     now: Micros,
-) -> Result<NextCard> {
+) -> Result<ShownCard> {
     let card = collection::card(reader, id)?;
     let (note, note_type) = collection::note_and_type(reader, card.note)?;
-    let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
-    let front = render::strip_html(&sides.front);
+    let sides = render::sides_of(&note_type, &note, &card);
+    let (media, mut attachments) = media_view::referenced(reader, &sides.front, "")?;
+    let occlusion = Occlusion::of(&note_type, &note.fields, card.ordinal);
+    if occlusion.is_some() {
+        // The picture without its masks would show the answer.
+        attachments.clear();
+    }
+    let speech = media_view::speech(&sides.front);
+    let (front, front_html) = side(sides.front);
     let token = ReviewToken { side: Side::Front, card: id, sequence: card.sequence, shown: now };
     let deck = match deck {
         Some(deck) => deck,
         // A filtered deck shows cards of any deck.
         None => collection::deck(reader, card.deck)?.name.to_string(),
     };
-    Ok(NextCard {
+    let next = NextCard {
         card_id: CardId::of(id),
         deck,
-        front_html: (front != sides.front).then_some(sides.front),
         front,
+        front_html,
+        media,
+        occlusion: occlusion.as_ref().map(OcclusionView::of),
+        speech,
         type_answer: sides.typed.is_some(),
         state: CardState::in_phase(card.schedule.phase),
         token: token.sign(&reader.secret()?)?,
-    })
+    };
+    Ok((next, attachments))
 }

@@ -71,7 +71,7 @@ pub(super) fn call(
     let deck = params.deck_id.as_ref().map(DeckId::domain);
     let (study, last, before, known, begun, left) = service.read(|reader| {
         let (decks, options) = statistics::scope(reader, deck)?;
-        let calendar = options.calendar();
+        let calendar = options.calendar(reader.learner_zone()?);
         let inside = |deck| decks.contains(&deck);
         let start = |back: i64| calendar.start(calendar.day(now) - back);
         let span = |from, to| {
@@ -80,7 +80,7 @@ pub(super) fn call(
         };
         let (study, last, before) =
             (span(start(365), now + DAY)?, span(start(6), now + DAY)?, span(start(13), start(6))?);
-        let scheduler = options.scheduler();
+        let scheduler = options.scheduler(reader.learner_zone()?);
         let cards: Vec<_> =
             reader.answered_cards()?.into_iter().filter(|card| inside(card.deck)).collect();
         let known: f64 =

@@ -8,7 +8,7 @@ use super::specs::QUERY;
 use super::wire::{CardId, CardState, DeckId, deck_arguments};
 use crate::collection;
 use crate::queue::DayQueue;
-use crate::render;
+use crate::{html, render};
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "get-queue",
@@ -91,10 +91,10 @@ pub(super) fn call(
         for waiting in day.at(now).in_order().take(params.limit.get()) {
             let card = collection::card(reader, waiting.card)?;
             let (note, note_type) = collection::note_and_type(reader, card.note)?;
-            let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
+            let sides = render::sides_of(&note_type, &note, &card);
             cards.push(Row {
                 card_id: CardId::of(card.id),
-                front: render::strip_html(&sides.front).chars().take(160).collect(),
+                front: html::shown(&sides.front).chars().take(160).collect(),
                 state: CardState::in_phase(card.schedule.phase),
             });
         }

@@ -101,7 +101,7 @@ pub(super) fn call(
     let deck = params.deck_id.as_ref().map(DeckId::domain);
     let (study, counts) = service.read(|reader| {
         let (decks, options) = statistics::scope(reader, deck)?;
-        let calendar = options.calendar();
+        let calendar = options.calendar(reader.learner_zone()?);
         let from = calendar.start(calendar.day(now) - i64::from(params.days) + 1);
         let within = deck.map(|_| decks.as_slice());
         let study = statistics::study_stats(reader, within, calendar, (from, now + DAY), now)?;

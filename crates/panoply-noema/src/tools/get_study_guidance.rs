@@ -94,11 +94,12 @@ pub(super) fn call(
     let (plan, options, calibration, due) = service.read(|reader| {
         let (decks, options) = statistics::scope(reader, deck)?;
         let log = reader.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
-        let logs = statistics::review_logs(&log, options.calendar());
+        let logs = statistics::review_logs(&log, options.calendar(reader.learner_zone()?));
         let calibration = statistics::calibration(&logs, &options);
         let plan =
             statistics::simulation_input(reader, &decks, &options, now, params.days as usize)?;
-        let due = statistics::forecast(reader, &decks, options.calendar(), now, 7)?;
+        let due =
+            statistics::forecast(reader, &decks, options.calendar(reader.learner_zone()?), now, 7)?;
         Ok((plan, options, calibration, due))
     })?;
     let choices = compare_retentions(&options, &plan, cx)?;

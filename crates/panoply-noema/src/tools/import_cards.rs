@@ -2,7 +2,7 @@
 
 use super::import_export::{BadRow, TextFormatParam, read_text};
 use super::notes::duplicates_of;
-use super::service::{APPROVE, Change, NoemaService, require_permission, with_next};
+use super::service::{APPROVE, Change, NoemaService, require_permission};
 use super::specs::{MUTATION, per_minute};
 use super::wire::DeckId;
 use crate::collection::{self, DeckChanges, NewNote};
@@ -28,7 +28,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Slow,
     data: &["cards", "decks", "schedule"],
     examples: &[
-        Example { shows: "two rows", params: r##"{"deckId": "deck_456", "content": "2+2,4\n3+3,6"}"##, expect: Expect::Data(r##"{"notes": 2, "cards": 2, "dryRun": true}"##) },
+        Example { shows: "two rows", params: r##"{"deckId": "deck_456", "content": "2+2,4\n3+3,6"}"##, expect: Expect::Data(r##"{"notes": 2, "cards": 2}"##) },
         Example { shows: "a deck that does not exist", params: r##"{"deckId": "deck_1", "content": "a,b"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
     ],
     tags: &["content", "imports"],
@@ -141,11 +141,7 @@ pub(super) fn call(
             let succeeded = len_to_u64(notes + duplicates);
             let evidence = Evidence::from(Source::new(SourceClass::Exact, "the created notes"))
                 .complete(succeeded, len_to_u64(total));
-            let undo = change.undo();
-            Ok(with_next(
-                Reply::new(Output { notes, cards, duplicates, bad_rows, change }, text, evidence),
-                undo,
-            ))
+            Ok(Reply::new(Output { notes, cards, duplicates, bad_rows, change }, text, evidence))
         },
     )
 }

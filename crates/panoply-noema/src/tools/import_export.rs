@@ -60,12 +60,13 @@ pub(crate) fn read_package(
     path: Option<&str>,
     roots: &Roots,
 ) -> Result<Package, ToolError> {
-    let bytes = match (base64, path) {
-        (Some(text), None) => STANDARD.decode(text.trim()).map_err(|error| {
-            ToolError::validation("BAD_BASE64", format!("`contentBase64` is not base64: {error}"))
-                .hint("encode the bytes of the file with the standard alphabet")
-        })?,
-        (None, Some(path)) => read_file(roots, path)?,
+    let package = match (base64, path) {
+        (Some(text), None) => anki::read(&decode_base64(text)?, PackageLimits::default()),
+        (None, Some(path)) => {
+            let file =
+                roots.open(path, MAX_PACKAGE_BYTES).map_err(|refused| path_error(&refused))?;
+            anki::open(Box::new(std::io::BufReader::new(file)), PackageLimits::default())
+        }
         _ => {
             return Err(ToolError::validation(
                 "ONE_SOURCE",
@@ -74,7 +75,15 @@ pub(crate) fn read_package(
             .hint("send the file as `contentBase64`, or name it with `path`"));
         }
     };
-    Ok(anki::read(&bytes, PackageLimits::default())?)
+    Ok(package?)
+}
+
+/// Decodes `contentBase64`.
+pub(crate) fn decode_base64(text: &str) -> Result<Vec<u8>, ToolError> {
+    STANDARD.decode(text.trim()).map_err(|error| {
+        ToolError::validation("BAD_BASE64", format!("`contentBase64` is not base64: {error}"))
+            .hint("encode the bytes of the file with the standard alphabet")
+    })
 }
 
 /// Reads the text of a call from its argument or from a file.
@@ -91,7 +100,8 @@ pub(crate) fn read_text(
     }
 }
 
-fn read_file(roots: &Roots, path: &str) -> Result<Vec<u8>, ToolError> {
+/// Reads a file that the caller names.
+pub(crate) fn read_file(roots: &Roots, path: &str) -> Result<Vec<u8>, ToolError> {
     use std::io::Read as _;
     let file = roots.open(path, MAX_FILE_BYTES).map_err(|refused| path_error(&refused))?;
     let mut bytes = Vec::new();
@@ -105,8 +115,10 @@ fn read_file(roots: &Roots, path: &str) -> Result<Vec<u8>, ToolError> {
     }
 }
 
-/// Largest file that a caller may name.
-const MAX_FILE_BYTES: u64 = 2 << 30;
+/// Largest text or media file that a caller may name.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+/// Largest package that a caller may name; its media are read one at a time.
+const MAX_PACKAGE_BYTES: u64 = 16 << 30;
 
 /// Explains why a path is refused.
 pub(crate) fn path_error(refused: &FileAccessError) -> ToolError {

@@ -1,7 +1,7 @@
 //! `import-package`: imports an Anki package (.apkg or .colpkg, any version).
 
 use super::import_export::{read_package, report};
-use super::service::{APPROVE, Change, NoemaService, require_permission, with_next};
+use super::service::{APPROVE, Change, NoemaService, require_permission};
 use super::specs::{MUTATION, per_minute};
 use crate::anki;
 use crate::numbers::len_to_u64;
@@ -98,7 +98,6 @@ pub(super) fn call(
             let left_out: Vec<String> = package.left_out.iter().take(50).cloned().collect();
             let succeeded = len_to_u64(package.notes.len());
             let skipped = len_to_u64(left_out.len());
-            let undo = change.undo();
             let output = Output {
                 notes_added: imported.notes_added,
                 notes_updated: imported.notes_updated,
@@ -112,7 +111,7 @@ pub(super) fn call(
             };
             let evidence = Evidence::from(Source::new(SourceClass::Exact, "the imported package"))
                 .complete(succeeded, succeeded.saturating_add(skipped));
-            Ok(with_next(Reply::new(output, text, evidence), undo))
+            Ok(Reply::new(output, text, evidence))
         },
     )
 }

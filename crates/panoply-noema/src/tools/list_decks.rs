@@ -6,7 +6,7 @@ use serde_json::json;
 use super::service::{NoemaService, changes_at, exact_evidence, now, with_next};
 use super::specs::QUERY;
 use super::wire::{CountsView, DeckView};
-use crate::deck::DeckOptions;
+use crate::collection;
 use crate::statistics;
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
@@ -69,10 +69,10 @@ pub(super) fn call(
     cx: &CallContext,
 ) -> Result<Reply<Output>, ToolError> {
     let now = now(cx);
-    let (decks, counts) = service.read(|reader| {
+    let (decks, counts, rollover) = service.read(|reader| {
         let decks = reader.decks()?;
         let counts = statistics::counts(reader, &decks, now)?;
-        Ok((decks, counts))
+        Ok((decks, counts, collection::calendar(reader)?.next_start(now)))
     })?;
     let tops = decks.iter().filter(|deck| deck.name.parents().next().is_none());
     let total: statistics::Counts = tops.filter_map(|deck| counts.get(&deck.id)).copied().sum();
@@ -108,7 +108,6 @@ pub(super) fn call(
             format!("study `{}`, which has the most due", row.deck.name),
         )
     });
-    let rollover = DeckOptions::default().calendar().next_start(now);
     let evidence = exact_evidence("the deck counters").changes(changes_at(rollover));
     let reply =
         Reply::new(Output { decks: rows, total: total.into() }, text, evidence).table(table);

@@ -13,18 +13,21 @@ use super::wire::{CardId, CardState, DeckId};
 use crate::card::Card;
 use crate::collection;
 use crate::error::Result;
+use crate::ids;
+use crate::note::{Note, NoteType};
 use crate::numbers::len_to_f64;
-use crate::render;
+use crate::quality::{self, Similarity, cosine};
 use crate::statistics;
 use crate::store::StoreReader;
+use crate::{html, render};
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "list-leeches",
     title: "List leeches",
     description: Description {
-        does: "Finds cards with many lapses and possible reasons: duplicates, long answers, many siblings.",
+        does: "Finds cards with many lapses, possible reasons (duplicates, similar questions, long answers, many siblings) and what to change on each.",
         when: "Use this when progress stalls. Rewrite a leech with `update-card`, or suspend it with `suspend-cards`.",
-        returns: "Returns the cards with the most lapses and possible reasons.",
+        returns: "Returns the cards with the most lapses, possible reasons, repairs and the cards they are confused with.",
         asks: &["Which cards do I always forget?", "What is holding me back?"],
     },
     permissions: &["schedule:read"],
@@ -81,6 +84,10 @@ struct Row {
     state: CardState,
     /// Possible reasons.
     reasons: Vec<String>,
+    /// What to change, most specific first.
+    repairs: Vec<String>,
+    /// Cards with a similar question, which are easily confused with it.
+    confused_with: Vec<CardId>,
 }
 
 pub(super) fn call(
@@ -99,17 +106,22 @@ pub(super) fn call(
             .collect();
         cards.sort_by(|a, b| b.lapses.cmp(&a.lapses).then(a.id.cmp(&b.id)));
         cards.truncate(params.limit.get());
+        let questions = questions(reader, &decks)?;
+        let similarity = Similarity::of(questions.iter().map(|(_, text)| text.as_str()));
         let mut rows = Vec::new();
         for card in cards {
             let (note, note_type) = collection::note_and_type(reader, card.note)?;
-            let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
+            let sides = render::sides_of(&note_type, &note, &card);
+            let confused_with = similar_to(&card, &questions, &similarity);
             rows.push(Row {
+                repairs: repairs(&note_type, &note, !confused_with.is_empty()),
+                confused_with,
                 card_id: CardId::of(card.id),
-                front: render::strip_html(&sides.front).chars().take(160).collect(),
+                front: html::shown(&sides.front).chars().take(160).collect(),
                 lapses: card.lapses,
                 reviews: card.reps,
                 state: CardState::of(&card, now),
-                reasons: reasons(reader, &card, &render::strip_html(&sides.back))?,
+                reasons: reasons(reader, &card, &html::shown(&sides.back))?,
             });
         }
         Ok((rows, options.leech_threshold))
@@ -140,6 +152,54 @@ pub(super) fn call(
     let reply =
         Reply::new(Output { leeches: rows }, text, exact_evidence("the schedules")).risk(hard);
     Ok(with_next(reply, next))
+}
+
+/// Most notes among which similar questions are looked for.
+const MAX_COMPARED: usize = 5000;
+/// Similarity from which questions are confused.
+const CONFUSING: f64 = 0.55;
+
+/// The note and first field of studied cards of these decks.
+fn questions(reader: &dyn StoreReader, decks: &[ids::DeckId]) -> Result<Vec<(Card, String)>> {
+    let mut found = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for card in reader.answered_cards()? {
+        if found.len() >= MAX_COMPARED || !decks.contains(&card.deck) || !seen.insert(card.note) {
+            continue;
+        }
+        let Some(note) = reader.note(card.note)? else { continue };
+        let text = html::strip(note.fields.first().map_or("", String::as_str));
+        found.push((card, text));
+    }
+    Ok(found)
+}
+
+/// Up to three cards with a similar question.
+fn similar_to(card: &Card, questions: &[(Card, String)], similarity: &Similarity) -> Vec<CardId> {
+    let own = questions.iter().find(|(other, _)| other.note == card.note);
+    let Some((_, text)) = own else { return Vec::new() };
+    let vector = similarity.vector(text);
+    let mut alike: Vec<(f64, CardId)> = questions
+        .iter()
+        .filter(|(other, _)| other.note != card.note)
+        .map(|(other, text)| (cosine(&vector, &similarity.vector(text)), CardId::of(other.id)))
+        .filter(|(score, _)| *score >= CONFUSING)
+        .collect();
+    alike.sort_by(|one, other| other.0.total_cmp(&one.0));
+    alike.into_iter().take(3).map(|(_, id)| id).collect()
+}
+
+/// What to change on a card that is forgotten again and again.
+fn repairs(note_type: &NoteType, note: &Note, confused: bool) -> Vec<String> {
+    let faults = quality::check(note_type, &note.fields);
+    let mut repairs: Vec<String> =
+        faults.into_iter().map(|fault| format!("{}: {}", fault.message, fault.fix)).collect();
+    if confused {
+        repairs.push("name in each question what sets it apart from the similar cards".to_owned());
+    }
+    repairs.push("add a picture, an example or a mnemonic with `update-card`, then `reschedule-cards` with `forget`".to_owned());
+    repairs.push("or suspend it with `suspend-cards` if it is not worth the time".to_owned());
+    repairs
 }
 
 /// Reasons visible in the data: long answers, duplicates, many siblings.

@@ -1,5 +1,6 @@
 //! The MCP tools, one per file; [`pack`] registers them.
 
+mod add_media;
 mod approval;
 mod approve_drafts;
 mod batch;
@@ -7,17 +8,23 @@ mod bury_cards;
 mod create_card;
 mod create_cards;
 mod create_deck;
+mod create_note_type;
+mod create_occlusion;
 mod delete_cards;
 mod delete_deck;
+mod delete_media;
+mod delete_note_type;
 mod end_session;
 mod export_package;
 mod find_duplicates;
 mod forecast_reviews;
 mod get_card;
 mod get_deck;
+mod get_media;
 mod get_next_card;
 mod get_progress;
 mod get_queue;
+mod get_settings;
 mod get_stats;
 mod get_study_guidance;
 mod import_cards;
@@ -25,20 +32,27 @@ mod import_export;
 mod import_package;
 mod list_decks;
 mod list_leeches;
+mod list_media;
+mod list_note_types;
+mod media_view;
 mod move_cards;
+mod note_type_view;
 mod notes;
 mod optimize_parameters;
+mod plan_exam;
 mod predict_retention;
 mod preview;
 mod preview_import;
 mod preview_review;
 mod reschedule_cards;
+mod resources;
 mod restore_cards;
 mod reveal_answer;
 pub mod sample;
 mod search_cards;
 mod search_decks;
 mod service;
+mod sharing;
 mod simulate_workload;
 mod specs;
 mod start_session;
@@ -51,6 +65,8 @@ mod unsuspend_cards;
 mod untag_cards;
 mod update_card;
 mod update_deck;
+mod update_note_type;
+mod update_settings;
 mod wire;
 
 use std::sync::Arc;
@@ -58,6 +74,7 @@ use std::sync::Arc;
 use panoply_contract::dialect::Unified;
 use panoply_contract::pack::{Pack, PackInfo};
 use panoply_contract::prompt::{Prompt, PromptArgument};
+use panoply_contract::tenant::Tenancy;
 
 use self::service::NoemaService;
 use crate::store::{SqliteStore, Store as _};
@@ -104,10 +121,18 @@ pub fn pack(store: Arc<SqliteStore>) -> Pack {
 
 /// The pack over a collection; callers may name files under `roots`.
 pub fn pack_with(store: Arc<SqliteStore>, roots: Roots) -> Pack {
+    let shareable = sharing::ShareableDecks { store: Arc::clone(&store) };
+    pack_of(store, roots).with_sharing(shareable)
+}
+
+fn pack_of(store: Arc<SqliteStore>, roots: Roots) -> Pack {
     let version = Arc::clone(&store);
     let log = SqliteMutationLog(Arc::clone(&store));
     let service = Arc::new(NoemaService::new(store, roots));
     Pack::new(INFO, Unified)
+        .with_search_terms(include_str!("../search_terms.tsv"))
+        .with_listed_texts(include_str!("../listed_texts.tsv"))
+        .with_samples(sample::CALLS)
         .tool(&list_decks::SPEC, &service, list_decks::call)
         .tool(&get_deck::SPEC, &service, get_deck::call)
         .tool(&search_decks::SPEC, &service, search_decks::call)
@@ -151,10 +176,24 @@ pub fn pack_with(store: Arc<SqliteStore>, roots: Roots) -> Pack {
         .tool(&import_cards::SPEC, &service, import_cards::call)
         .tool(&import_package::SPEC, &service, import_package::call)
         .tool(&export_package::SPEC, &service, export_package::call)
+        .tool(&get_settings::SPEC, &service, get_settings::call)
+        .tool(&update_settings::SPEC, &service, update_settings::call)
+        .tool(&add_media::SPEC, &service, add_media::call)
+        .tool(&get_media::SPEC, &service, get_media::call)
+        .tool(&list_media::SPEC, &service, list_media::call)
+        .tool(&delete_media::SPEC, &service, delete_media::call)
+        .tool(&list_note_types::SPEC, &service, list_note_types::call)
+        .tool(&create_note_type::SPEC, &service, create_note_type::call)
+        .tool(&update_note_type::SPEC, &service, update_note_type::call)
+        .tool(&delete_note_type::SPEC, &service, delete_note_type::call)
+        .tool(&create_occlusion::SPEC, &service, create_occlusion::call)
+        .tool(&plan_exam::SPEC, &service, plan_exam::call)
+        .with_resources(resources::MediaResources { service: Arc::clone(&service) })
         .with_prompt(STUDY)
         .with_prompt(MAKE_CARDS)
         .with_data_version(move || version.version())
         .with_mutation_log(Arc::new(log))
+        .with_tenancy(Tenancy::Person)
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ pub(super) fn call(
     let (logs, options) = service.read(|reader| {
         let (decks, options) = statistics::scope(reader, deck)?;
         let log = reader.log(0, now, deck.map(|_| decks.as_slice()))?;
-        Ok((statistics::review_logs(&log, options.calendar()), options))
+        Ok((statistics::review_logs(&log, options.calendar(reader.learner_zone()?)), options))
     })?;
     let reviews: usize = logs.iter().map(Vec::len).sum();
     if reviews < fit::MIN_REVIEWS {

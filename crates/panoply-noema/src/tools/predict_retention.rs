@@ -106,7 +106,7 @@ pub(super) fn call(
                 .iter()
                 .find(|deck| deck.id == card.deck)
                 .map(|deck| collection::options_among(deck, &all));
-            let scheduler = own.unwrap_or_default().scheduler();
+            let scheduler = own.unwrap_or_default().scheduler(reader.learner_zone()?);
             if let Some(recall) = scheduler.retrievability(&card.schedule, at) {
                 rows.push(Row {
                     card_id: CardId::of(card.id),
@@ -116,7 +116,7 @@ pub(super) fn call(
             }
         }
         let log = reader.log(now - 730 * DAY, now, deck.map(|_| decks.as_slice()))?;
-        let logs = statistics::review_logs(&log, options.calendar());
+        let logs = statistics::review_logs(&log, options.calendar(reader.learner_zone()?));
         Ok((rows, statistics::calibration(&logs, &options)))
     })?;
     let cards = rows.len();

@@ -15,13 +15,22 @@ pub(crate) struct Preview {
     /// Rating.
     pub(crate) rating: RatingParam,
     /// State of the card afterwards.
-    pub(crate) state: CardState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) state: Option<CardState>,
     /// Due time afterwards.
     pub(crate) due: String,
     /// Interval in days; 0 in learning steps.
     pub(crate) interval_days: u32,
     /// Stability in days afterwards.
-    pub(crate) stability_days: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stability_days: Option<f64>,
+}
+
+impl Preview {
+    /// Only what a learner is shown before rating.
+    pub(crate) fn brief(self) -> Self {
+        Self { state: None, stability_days: None, ..self }
+    }
 }
 
 /// Previews the four ratings of a card.
@@ -31,10 +40,13 @@ pub(crate) fn previews(scheduler: &Scheduler, card: &Card, now: Micros) -> Vec<P
         .into_iter()
         .map(|(rating, schedule)| Preview {
             rating: RatingParam::of(rating),
-            state: CardState::in_phase(schedule.phase),
+            state: Some(CardState::in_phase(schedule.phase)),
             due: timestamp(schedule.due),
             interval_days: schedule.interval_days,
-            stability_days: round_to(schedule.memory.map_or(0.0, |memory| memory.stability), 4),
+            stability_days: Some(round_to(
+                schedule.memory.map_or(0.0, |memory| memory.stability),
+                4,
+            )),
         })
         .collect()
 }

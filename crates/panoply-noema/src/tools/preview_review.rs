@@ -57,7 +57,8 @@ pub(super) fn call(
     let now = now(cx);
     let (card, scheduler) = service.read(|reader| {
         let card = collection::card(reader, params.card_id.domain())?;
-        let scheduler = collection::options_of(reader, card.deck)?.scheduler();
+        let scheduler =
+            collection::options_of(reader, card.deck)?.scheduler(reader.learner_zone()?);
         Ok((card, scheduler))
     })?;
     let previews = previews(&scheduler, &card, now);

@@ -17,7 +17,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     },
     permissions: &["schedule:update"],
     examples: &[
-        Example { shows: "in three days", params: r##"{"cardIds": ["card_123"], "how": "in-days", "days": 3}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
+        Example { shows: "in three days", params: r##"{"cardIds": ["card_123"], "how": "in-days", "days": 3}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}]}"##) },
         Example { shows: "from the beginning", params: r##"{"cardIds": ["card_125"], "how": "forget"}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_125", "outcome": "done"}]}"##) },
         Example { shows: "days are missing", params: r##"{"cardIds": ["card_123"], "how": "in-days"}"##, expect: Expect::Error("DAYS_MISSING") },
     ],

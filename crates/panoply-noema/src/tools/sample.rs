@@ -1,5 +1,7 @@
 //! A small collection with fixed ids, used to replay the examples of the tools.
 
+use panoply_contract::spec::SampleCall;
+
 use crate::card::{Card, Hold};
 use crate::collection;
 use crate::deck::{Deck, DeckName};
@@ -14,6 +16,86 @@ use crate::store::{NewAction, Session, SqliteStore, Store, StoreWriter};
 const MADE: Micros = 1_794_744_000 * SECOND;
 /// Fixed token secret, so that examples can contain tokens.
 const SECRET: &[u8] = b"an example keeps no secret";
+
+/// A GIF of one pixel.
+const DOT: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x01D\0;";
+
+const FRONT_123: &str = "front.123.0.1794744000000000.500321b824622031ce0835cb";
+const BACK_123: &str = "back.123.0.1794744000000000.0ddd65d6a106a34153a8b2d0";
+
+/// Calls that create what the examples refer to in an empty collection.
+pub(super) const CALLS: &[SampleCall] = &[
+    SampleCall {
+        tool: "create-deck",
+        params: r#"{"name": "Math Deck"}"#,
+        literals: &[("deck_456", "/deck/deckId"), ("math deck", ""), ("Math Deck", "")],
+    },
+    SampleCall {
+        tool: "create-deck",
+        params: r#"{"name": "Geography"}"#,
+        literals: &[("deck_458", "/deck/deckId")],
+    },
+    SampleCall {
+        tool: "create-deck",
+        params: r#"{"name": "Geography::Capitals"}"#,
+        literals: &[("deck_457", "/deck/deckId")],
+    },
+    SampleCall {
+        tool: "create-card",
+        params: r#"{"deckId": "deck_456", "front": "What is 7 × 8?", "back": "56", "tags": ["arithmetic"], "draft": false}"#,
+        literals: &[
+            ("card_123", "/note/cardIds/0"),
+            ("arithmetic", ""),
+            ("targetRecall", ""),
+            (FRONT_123, ""),
+        ],
+    },
+    SampleCall {
+        tool: "tag-cards",
+        params: r#"{"cardIds": ["card_123"], "tags": ["asia"]}"#,
+        literals: &[("tag-cards", "")],
+    },
+    SampleCall {
+        tool: "create-card",
+        params: r#"{"deckId": "deck_457", "front": "Capital of Thailand?", "back": "Bangkok", "draft": false}"#,
+        literals: &[("front.125", "")],
+    },
+    SampleCall {
+        tool: "get-next-card",
+        params: r#"{"deckId": "deck_457"}"#,
+        literals: &[("front.125", "/card/token")],
+    },
+    SampleCall {
+        tool: "reveal-answer",
+        params: r#"{"token": "front.125"}"#,
+        literals: &[("back.125", "/token")],
+    },
+    SampleCall {
+        tool: "submit-review",
+        params: r#"{"token": "back.125", "rating": "easy"}"#,
+        literals: &[("card_125", "/cardId")],
+    },
+    SampleCall {
+        tool: "get-next-card",
+        params: r#"{"deckId": "deck_456"}"#,
+        literals: &[(FRONT_123, "/card/token")],
+    },
+    SampleCall {
+        tool: "reveal-answer",
+        params: r#"{"token": "front.123.0.1794744000000000.500321b824622031ce0835cb"}"#,
+        literals: &[(BACK_123, "/token")],
+    },
+    SampleCall {
+        tool: "start-session",
+        params: r#"{"deckId": "deck_456"}"#,
+        literals: &[("session_789", "/sessionId")],
+    },
+    SampleCall {
+        tool: "add-media",
+        params: r#"{"name": "dot.gif", "contentBase64": "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"}"#,
+        literals: &[("dot.gif", "")],
+    },
+];
 
 /// The sample: three decks, seven notes, a session and an undoable review.
 pub fn store() -> Result<SqliteStore> {
@@ -112,6 +194,7 @@ fn fill(writer: &mut dyn StoreWriter) -> Result<()> {
             custom: String::new(),
         })?;
     }
+    writer.put_media("dot.gif", DOT, made)?;
     writer.put_session(&Session {
         id: SessionId(789),
         deck: Some(DeckId(456)),

@@ -7,15 +7,15 @@ use serde_json::json;
 
 use super::service::{NoemaService, changes_at, exact_evidence, now, with_next};
 use super::specs::QUERY;
-use super::wire::{CardId, ScheduleView};
+use super::wire::{CardId, DeckId, ScheduleView, deck_arguments};
 use crate::collection;
-use crate::deck::DeckOptions;
 use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
 use crate::numbers::len_to_u64;
-use crate::render;
-use crate::search;
+use crate::search::{self, Node, Test};
+use crate::statistics;
 use crate::store::{SearchContext, SearchResult, SortOrder, StoreReader};
+use crate::{html, render};
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "search-cards",
@@ -49,6 +49,8 @@ pub(crate) struct Params {
     #[schemars(length(max = 4000))]
     #[serde(default)]
     query: String,
+    /// Only cards of this deck and its subdecks; also of a deck that another user shares.
+    deck_id: Option<DeckId>,
     /// Sort order.
     #[serde(default)]
     sort_by: SortBy,
@@ -57,6 +59,7 @@ pub(crate) struct Params {
     limit: Limit,
     /// Number of cards to skip.
     #[serde(default)]
+    #[schemars(extend("x-listed" = false))]
     offset: Offset,
     /// Continues an earlier reply: its `nextCursor`, with the other arguments unchanged.
     cursor: Option<Cursor>,
@@ -118,7 +121,9 @@ pub(super) fn call(
 ) -> Result<Reply<Output>, ToolError> {
     let now = now(cx);
     let query = search::parse(&params.query).map_err(NoemaError::from)?;
-    let (question, _) = Fingerprint::of(&json!([params.query, format!("{:?}", params.sort_by)]))?;
+    let mut asked = vec![json!(params.query), json!(format!("{:?}", params.sort_by))];
+    asked.extend(params.deck_id.iter().map(|deck| json!(deck.as_str())));
+    let (question, _) = Fingerprint::of(&json!(asked))?;
     let offset = match &params.cursor {
         Some(cursor) => cursor.offset_in(&question).map_err(|error| {
             ToolError::validation("BAD_CURSOR", error.to_string())
@@ -134,11 +139,13 @@ pub(super) fn call(
         SortBy::Lapses => SortOrder::Lapses,
     };
     let limit = len_to_u64(params.limit.get());
-    let context = SearchContext { now, calendar: DeckOptions::default().calendar() };
-    let (found, cards) = service.read(|reader| {
+    let (found, cards, calendar) = service.read(|reader| {
+        let calendar = collection::calendar(reader)?;
+        let context = SearchContext { now, calendar };
+        let query = within_deck(reader, query, params.deck_id.as_ref())?;
         let found = reader.search(&query, context, order, offset, limit)?;
         let cards = rows(reader, &found, now)?;
-        Ok((found, cards))
+        Ok((found, cards, calendar))
     })?;
     let shown = offset + len_to_u64(cards.len());
     let next_cursor = (shown < found.total).then(|| Cursor::at(shown, &question));
@@ -150,11 +157,12 @@ pub(super) fn call(
         table.row([row.card_id.to_string(), row.front.chars().take(60).collect(), row.deck.clone()])
     });
     let more = next_cursor.as_ref().map(|cursor| {
-        NextAction::new(
-            "search-cards",
-            json!({"query": params.query, "cursor": cursor.to_string()}),
-            "see the next page",
-        )
+        let mut arguments = deck_arguments(params.deck_id.as_ref());
+        if let Some(members) = arguments.as_object_mut() {
+            members.insert("query".to_owned(), json!(params.query));
+            members.insert("cursor".to_owned(), json!(cursor.to_string()));
+        }
+        NextAction::new("search-cards", arguments, "see the next page")
     });
     let first = cards.first().map(|row| {
         NextAction::new(
@@ -164,13 +172,17 @@ pub(super) fn call(
         )
     });
     let output = Output { cards, total: found.total, next_cursor };
-    let evidence =
-        exact_evidence("the collection").changes(changes_at(context.calendar.next_start(now)));
-    let mut reply = Reply::new(output, text, evidence).table(table);
-    if params.query.contains("prop:r") {
-        reply = reply.assuming("`prop:r` uses the published weights of FSRS-6");
-    }
+    let evidence = exact_evidence("the collection").changes(changes_at(calendar.next_start(now)));
+    let reply = Reply::new(output, text, evidence).table(table);
     Ok(with_next(reply, first.into_iter().chain(more)))
+}
+
+/// The query on the cards of a deck and its subdecks.
+fn within_deck(reader: &dyn StoreReader, query: Node, deck: Option<&DeckId>) -> Result<Node> {
+    let Some(deck) = deck else { return Ok(query) };
+    let (decks, _) = statistics::scope(reader, Some(deck.domain()))?;
+    let decks = decks.iter().map(|deck| Node::Test(Test::DeckId(deck.0))).collect();
+    Ok(Node::And(vec![Node::Or(decks), query]))
 }
 
 /// Fronts are truncated so that a page of 100 cards fits into a reply.
@@ -182,11 +194,11 @@ fn rows(reader: &dyn StoreReader, found: &SearchResult, now: Micros) -> Result<V
     for id in &found.cards {
         let card = collection::card(reader, *id)?;
         let (note, note_type) = collection::note_and_type(reader, card.note)?;
-        let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
+        let sides = render::sides_of(&note_type, &note, &card);
         let deck = decks.iter().find(|deck| deck.id == card.deck);
         rows.push(Row {
             card_id: CardId::of(card.id),
-            front: render::strip_html(&sides.front).chars().take(MAX_FRONT_CHARS).collect(),
+            front: html::shown(&sides.front).chars().take(MAX_FRONT_CHARS).collect(),
             deck: deck.map(|deck| deck.name.to_string()).unwrap_or_default(),
             note_guid: note.guid,
             ordinal: card.ordinal,

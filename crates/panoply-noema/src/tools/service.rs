@@ -11,10 +11,11 @@ use panoply_store::mutations::{HasMutations as _, MutationTable, SqliteMutationL
 use panoply_store::roots::Roots;
 
 use super::wire::ActionId;
-use crate::collection;
+use crate::collection::{self, note_types::InvalidNoteType};
 use crate::error::{NoemaError, Result, StoreFailure};
 use crate::fsrs::fit::{self, SimulationInput, SimulationResult};
 use crate::fsrs::{DAY, Micros, Parameters};
+use crate::media::InvalidMedia;
 use crate::numbers::round_to_u32;
 use crate::queue::QueueCache;
 use crate::statistics::Calibration;
@@ -78,7 +79,8 @@ impl NoemaService {
             if purges {
                 writer.purge(now - collection::DELETED_RETENTION)?;
             }
-            let action_id = (!cx.dry_run).then(|| ActionId::of(id));
+            let changed = writer.changes() > 0;
+            let action_id = (!cx.dry_run && changed).then(|| ActionId::of(id));
             let shaped = shape(done, Change { dry_run: cx.dry_run, action_id });
             let recorded = shaped.and_then(|reply| {
                 record = cx.mutation.as_ref().map(|one| one.record(&reply)).transpose()?;
@@ -142,17 +144,8 @@ impl Attachment for AuditAttachment<'_> {
 pub(crate) struct Change {
     /// True if nothing was committed.
     pub(crate) dry_run: bool,
-    /// Pass it to `undo-action` to undo the change; null for a dry run.
+    /// Pass it to `undo-action` to undo the change; null for a dry run and if nothing changed.
     pub(crate) action_id: Option<ActionId>,
-}
-
-impl Change {
-    /// The call that undoes the change.
-    pub(crate) fn undo(&self) -> Option<NextAction> {
-        let id = self.action_id.as_ref()?;
-        let arguments = serde_json::json!({"actionId": id.as_str()});
-        Some(NextAction::new("undo-action", arguments, "undo this change"))
-    }
 }
 
 /// Time of the call.
@@ -187,6 +180,12 @@ impl From<NoemaError> for ToolError {
             NoemaError::DeckExists(_) => Self::conflict("DECK_EXISTS", message).hint("choose another name, or change that deck with `update-deck`"),
             NoemaError::DeckName(_) => Self::validation("BAD_DECK_NAME", message).hint("name it like `Languages::Thai`"),
             NoemaError::FilteredDeck(_) => Self::business("FILTERED_DECK", message).hint("choose a deck that is not filtered; `list-decks` shows which are"),
+            NoemaError::Choices(_) => Self::validation("BAD_CHOICES", message).hint("give 2 to 26 different `choices`, and one of them as `back`"),
+            NoemaError::Media(InvalidMedia::NameTaken(_)) => Self::conflict("MEDIA_EXISTS", message).hint("choose another name"),
+            NoemaError::Media(_) => Self::validation("BAD_MEDIA", message).hint("send a PNG, JPEG, GIF, WebP, AVIF, BMP or SVG picture, an MP3, Ogg, WAV, FLAC or M4A sound, or an MP4, WebM or Ogg video, with the matching extension"),
+            NoemaError::NoteType(InvalidNoteType::NotFound(_)) => Self::not_found("NOTE_TYPE_NOT_FOUND", message).hint("find note types with `list-note-types`"),
+            NoemaError::NoteType(InvalidNoteType::NameTaken(_) | InvalidNoteType::InUse { .. }) => Self::conflict("NOTE_TYPE_IN_USE", message).hint("choose another name, or change the notes first"),
+            NoemaError::NoteType(_) => Self::validation("BAD_NOTE_TYPE", message).hint("a valid type has `fields` such as [\"Word\", \"Meaning\"] and a template with the question `{{Word}}` and the answer `{{FrontSide}}<hr id=answer>{{Meaning}}`"),
             NoemaError::NoCards(_) => Self::validation("NO_CARDS", message).hint("enter a front with text, and for a cloze a deletion such as `{{c1::Bangkok}}`"),
             NoemaError::StaleVersion { current, .. } => Self::conflict("STALE_VERSION", message)
                 .hint("read the card again with `get-card`, then send your change with its version")

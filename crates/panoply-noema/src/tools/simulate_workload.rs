@@ -104,7 +104,7 @@ pub(super) fn call(
     let (mut plan, options, calibration) = service.read(|reader| {
         let (decks, options) = statistics::scope(reader, deck)?;
         let log = reader.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
-        let logs = statistics::review_logs(&log, options.calendar());
+        let logs = statistics::review_logs(&log, options.calendar(reader.learner_zone()?));
         let calibration = statistics::calibration(&logs, &options);
         Ok((
             statistics::simulation_input(reader, &decks, &options, now, params.days as usize)?,

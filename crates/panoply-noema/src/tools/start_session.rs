@@ -28,7 +28,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     permissions: &["sessions:create"],
     data: &["sessions"],
     examples: &[
-        Example { shows: "a deck", params: r##"{"deckId": "deck_456"}"##, expect: Expect::Data(r##"{"deckId": "deck_456", "dryRun": true}"##) },
+        Example { shows: "a deck", params: r##"{"deckId": "deck_456"}"##, expect: Expect::Data(r##"{"deckId": "deck_456"}"##) },
         Example { shows: "everything, at most ten cards", params: r##"{"cardLimit": 10}"##, expect: Expect::Data(r##"{"cardLimit": 10}"##) },
         Example { shows: "a deck that does not exist", params: r##"{"deckId": "deck_1"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
     ],
@@ -82,7 +82,13 @@ pub(super) fn call(
         let (_, options) = statistics::scope(reader, deck)?;
         Ok((
             service.queue_cache.day(reader, deck, at, DayQueue::clone)?,
-            statistics::study_stats(reader, None, options.calendar(), (at - 30 * DAY, at), at)?,
+            statistics::study_stats(
+                reader,
+                None,
+                options.calendar(reader.learner_zone()?),
+                (at - 30 * DAY, at),
+                at,
+            )?,
         ))
     })?;
     let queue = day.at(at);

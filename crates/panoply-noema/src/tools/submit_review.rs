@@ -30,7 +30,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Fast,
     data: &["cards", "decks", "schedule", "reviews", "sessions"],
     examples: &[
-        Example { shows: "the sample card was recalled", params: r##"{"token": "back.123.0.1794744000000000.0ddd65d6a106a34153a8b2d0", "rating": "good"}"##, expect: Expect::Data(r##"{"cardId": "card_123", "rating": "good", "replayed": false, "dryRun": true}"##) },
+        Example { shows: "the sample card was recalled", params: r##"{"token": "back.123.0.1794744000000000.0ddd65d6a106a34153a8b2d0", "rating": "good"}"##, expect: Expect::Data(r##"{"cardId": "card_123", "rating": "good", "replayed": false}"##) },
         Example { shows: "a card that was not revealed", params: r##"{"token": "front.123.0.1794744000000000.500321b824622031ce0835cb", "rating": "good"}"##, expect: Expect::Error("ANSWER_NOT_REVEALED") },
         Example { shows: "a foreign token", params: r##"{"token": "back.123.0.0.beef", "rating": "good"}"##, expect: Expect::Error("BAD_TOKEN") },
     ],
@@ -50,15 +50,17 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// Token from `reveal-answer`.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), regex(pattern = r"^[0-9A-Za-z._-]+$"))]
     token: String,
     /// How well the card was recalled.
     rating: RatingParam,
     /// Answer time in milliseconds; measured from `get-next-card` if omitted.
     #[schemars(range(min = 0, max = 3600000))]
+    #[schemars(extend("x-listed" = false))]
     taken_ms: Option<i64>,
     /// Confidence the learner reported before the reveal, from 0 to 1.
     #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("x-listed" = false))]
     felt_confidence: Option<f64>,
     /// The session, if any.
     session_id: Option<SessionId>,
@@ -84,13 +86,15 @@ pub(crate) struct Output {
     stability_days: f64,
     /// Difficulty from 1 (easy) to 10.
     difficulty: f64,
-    /// Predicted probability of recall; null for a new card.
+    /// Predicted probability of recall; absent for a new card.
+    #[serde(skip_serializing_if = "Option::is_none")]
     predicted_recall: Option<f64>,
     /// Number of lapses.
     lapses: u32,
     /// Whether the card just became a leech.
     leech: bool,
     /// Siblings buried until tomorrow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     buried: Vec<CardId>,
     /// True if this submission was recorded before.
     replayed: bool,
@@ -190,12 +194,9 @@ fn shape(recorded: RecordedReview, change: Change, params: &Params, now: Micros)
         replayed,
         change,
     };
-    let mut reply = Reply::new(output, text, evidence)
-        .risk(leech_risk)
-        .assuming("the learner answered before the card was revealed");
+    let mut reply = Reply::new(output, text, evidence).risk(leech_risk);
     if params.taken_ms.is_none() {
-        reply = reply
-            .assuming("the time taken is from showing the front to this call, at most a minute");
+        reply = reply.assuming("the time taken is that since the front was shown");
     }
     with_next(reply, std::iter::once(next).chain(inspect_leech))
 }

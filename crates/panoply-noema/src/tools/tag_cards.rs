@@ -17,7 +17,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     },
     permissions: &["cards:update"],
     examples: &[
-        Example { shows: "a new tag", params: r##"{"cardIds": ["card_123"], "tags": ["exam::june"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
+        Example { shows: "a new tag", params: r##"{"cardIds": ["card_123"], "tags": ["exam::june"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}]}"##) },
         Example { shows: "a tag it has", params: r##"{"cardIds": ["card_123"], "tags": ["arithmetic"]}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}]}"##) },
     ],
     tags: &["cards", "content"],

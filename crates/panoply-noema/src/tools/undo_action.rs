@@ -1,8 +1,6 @@
 //! `undo-action`: undoes a change of this pack, by default the last one.
 
-use super::service::{
-    APPROVE, Change, NoemaService, exact_evidence, require_permission, with_next,
-};
+use super::service::{APPROVE, Change, NoemaService, exact_evidence, require_permission};
 use super::specs::MUTATION;
 use super::wire::ActionId;
 use crate::error::NoemaError;
@@ -22,7 +20,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     permissions: &["actions:update"],
     data: &["cards", "decks", "schedule", "reviews", "sessions"],
     examples: &[
-        Example { shows: "the last change", params: r##"{}"##, expect: Expect::Data(r##"{"tool": "tag-cards", "dryRun": true}"##) },
+        Example { shows: "the last change", params: r##"{}"##, expect: Expect::Data(r##"{"tool": "tag-cards"}"##) },
         Example { shows: "a change that does not exist", params: r##"{"actionId": "action_1"}"##, expect: Expect::Error("ACTION_NOT_FOUND") },
     ],
     tags: &["content", "operations"],
@@ -86,7 +84,6 @@ pub(super) fn call(
         |restored, change| {
             let text =
                 format!("{}: {}.", if cx.dry_run { "Would undo" } else { "Undid" }, action.summary);
-            let undo = change.undo();
             let output = Output {
                 undone: ActionId::of(action.id),
                 tool: action.tool,
@@ -94,7 +91,7 @@ pub(super) fn call(
                 restored,
                 change,
             };
-            Ok(with_next(Reply::new(output, text, exact_evidence("the log of changes")), undo))
+            Ok(Reply::new(output, text, exact_evidence("the log of changes")))
         },
     )
 }

@@ -23,7 +23,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     permissions: &["reviews:create"],
     data: &["cards", "decks", "schedule", "reviews", "sessions"],
     examples: &[
-        Example { shows: "the last answer", params: r##"{}"##, expect: Expect::Data(r##"{"cardId": "card_125", "dryRun": true}"##) },
+        Example { shows: "the last answer", params: r##"{}"##, expect: Expect::Data(r##"{"cardId": "card_125"}"##) },
         Example { shows: "of a card that was never answered", params: r##"{"cardId": "card_123"}"##, expect: Expect::Error("NOTHING_TO_UNDO") },
     ],
     tags: &["learning", "scheduling"],

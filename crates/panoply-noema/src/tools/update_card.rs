@@ -3,11 +3,11 @@
 use panoply_contract::prelude::*;
 use std::collections::BTreeMap;
 
-use super::service::{Change, NoemaService, exact_evidence, with_next};
+use super::service::{Change, NoemaService, exact_evidence};
 use super::specs::MUTATION;
 use super::wire::{CardId, DeckId};
 use crate::collection::{self, NoteChanges};
-use crate::render;
+use crate::{html, render};
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "update-card",
@@ -21,7 +21,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     permissions: &["cards:update"],
     data: &["cards", "decks"],
     examples: &[
-        Example { shows: "a better answer", params: r##"{"cardId": "card_123", "version": 1, "fields": {"Back": "56 (7 × 8)"}}"##, expect: Expect::Data(r##"{"version": 2, "dryRun": true}"##) },
+        Example { shows: "a better answer", params: r##"{"cardId": "card_123", "version": 1, "fields": {"Back": "56 (7 × 8)"}}"##, expect: Expect::Data(r##"{"version": 2}"##) },
         Example { shows: "a version that is out of date", params: r##"{"cardId": "card_123", "version": 7, "fields": {"Back": "x"}}"##, expect: Expect::Error("STALE_VERSION") },
     ],
     tags: &["cards", "content"],
@@ -40,16 +40,17 @@ pub(crate) struct Params {
     #[schemars(range(min = 1, max = 1000000))]
     version: Option<i64>,
     /// New values by field name, such as {"Back": "Bangkok"}.
-    #[schemars(length(max = 50))]
+    #[schemars(length(max = 50), extend("additionalProperties" = super::wire::field_value()))]
     #[serde(default)]
     fields: BTreeMap<String, String>,
     /// Complete list of tags; omit to leave them unchanged.
-    #[schemars(length(max = 100))]
+    #[schemars(length(max = 100), inner(length(max = 200)))]
     tags: Option<Vec<String>>,
     /// New deck of the card.
     deck_id: Option<DeckId>,
     /// Flag from 1 to 7; 0 for none.
     #[schemars(range(min = 0, max = 7))]
+    #[schemars(extend("x-listed" = false))]
     flag: Option<u8>,
 }
 
@@ -93,7 +94,7 @@ pub(super) fn call(
         |writer, now| {
             let (note, card) = collection::update_card(writer, id, changes, now)?;
             let (note, note_type) = collection::note_and_type(writer, note.id)?;
-            let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
+            let sides = render::sides_of(&note_type, &note, &card);
             Ok((note, sides))
         },
         |(note, sides), change| {
@@ -103,12 +104,11 @@ pub(super) fn call(
                 params.card_id,
                 note.version
             );
-            let undo = change.undo();
             let output = Output {
                 card_id: params.card_id,
                 version: note.version,
-                front: render::strip_html(&sides.front),
-                back: render::strip_html(&sides.back),
+                front: html::shown(&sides.front),
+                back: html::shown(&sides.back),
                 tags: note.tags,
                 change,
             };
@@ -118,7 +118,7 @@ pub(super) fn call(
                     "no version was given, so a concurrent change would have been overwritten",
                 );
             }
-            Ok(with_next(reply, undo))
+            Ok(reply)
         },
     )
 }

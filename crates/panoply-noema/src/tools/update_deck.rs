@@ -23,7 +23,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     permissions: &["decks:update"],
     data: &["decks", "cards", "schedule"],
     examples: &[
-        Example { shows: "another retention", params: r##"{"deckId": "deck_456", "options": {"desiredRetention": 0.85}}"##, expect: Expect::Data(r##"{"options": {"desiredRetention": 0.85}, "dryRun": true}"##) },
+        Example { shows: "another retention", params: r##"{"deckId": "deck_456", "options": {"desiredRetention": 0.85}}"##, expect: Expect::Data(r##"{"options": {"desiredRetention": 0.85}}"##) },
         Example { shows: "another name", params: r##"{"deckId": "deck_457", "name": "World capitals"}"##, expect: Expect::Data(r##"{"deck": {"name": "World capitals"}}"##) },
         Example { shows: "a deck that does not exist", params: r##"{"deckId": "deck_1", "name": "X"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
     ],
@@ -97,7 +97,6 @@ pub(super) fn call(
         if cx.dry_run { "Would change" } else { "Changed" },
         deck.name
     );
-    let undo = change.undo();
     let retention_changed = options.desired_retention.to_bits()
         != collection::options_among(&before, &[]).desired_retention.to_bits();
     let next = retention_changed.then(|| {
@@ -111,6 +110,6 @@ pub(super) fn call(
         Output { deck: DeckView::from(&deck), options: OptionsView::from(&options), change };
     let reply = Reply::new(output, text, exact_evidence("the changed deck"))
         .assuming("new options apply to future reviews; `reschedule-cards` applies them to scheduled cards");
-    Ok(with_next(reply, next.into_iter().chain(undo)))
+    Ok(with_next(reply, next))
 })
 }

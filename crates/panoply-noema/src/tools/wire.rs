@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::card::{Card, Hold};
 use crate::deck::{Deck, DeckOptions, LeechAction};
-use crate::fsrs::{Micros, Phase, Rating};
+use crate::fsrs::{Micros, Phase, Rating, Zone};
+use crate::html;
 use crate::ids;
 use crate::numbers::round_to;
 use crate::statistics::Counts;
@@ -37,6 +38,11 @@ convert_id!(DeckId, DeckId);
 convert_id!(SessionId, SessionId);
 convert_id!(ActionId, ActionId);
 
+/// Schema of the value of a field.
+pub(crate) fn field_value() -> serde_json::Value {
+    json!({"type": "string", "maxLength": 100_000})
+}
+
 /// The arguments of a call for a deck, or for the whole collection.
 pub(crate) fn deck_arguments(deck: Option<&DeckId>) -> serde_json::Value {
     deck.map_or_else(|| json!({}), |deck| json!({"deckId": deck.as_str()}))
@@ -46,6 +52,23 @@ pub(crate) fn deck_arguments(deck: Option<&DeckId>) -> serde_json::Value {
 pub(crate) fn timestamp(at: Micros) -> String {
     jiff::Timestamp::from_second(at.div_euclid(1_000_000))
         .map_or_else(|_| "out of range".to_owned(), |at| at.to_string())
+}
+
+/// Longest text of a side in characters.
+const MAX_SIDE_CHARS: usize = 8000;
+/// Longest HTML of a side in bytes.
+const MAX_SIDE_HTML_BYTES: usize = 24 << 10;
+
+/// A side of a card as text and, if it has markup, as HTML. Long ones are cut or left out: a reply
+/// has a size limit, and no card may block the queue.
+pub(crate) fn side(html: String) -> (String, Option<String>) {
+    let mut text = html::shown(&html);
+    let html = (text != html && html.len() <= MAX_SIDE_HTML_BYTES).then(|| html::inert(&html));
+    if let Some((end, _)) = text.char_indices().nth(MAX_SIDE_CHARS) {
+        text.truncate(end);
+        text.push_str(" … (cut)");
+    }
+    (text, html)
 }
 
 /// How well a card was recalled.
@@ -234,7 +257,9 @@ pub(crate) struct OptionsView {
     pub(crate) reviews_per_day: u32,
     /// Hour at which a day begins.
     pub(crate) rollover_hour: u8,
-    /// UTC offset of the learner in minutes.
+    /// Time zone of this deck's days; null for the learner's, see `get-settings`.
+    pub(crate) time_zone: Option<String>,
+    /// Fixed offset of this deck's days from UTC in minutes; 0 if `timeZone` is null or has a name.
     pub(crate) utc_offset_minutes: i16,
     /// Lapses that make a card a leech.
     pub(crate) leech_threshold: u32,
@@ -262,7 +287,8 @@ impl From<&DeckOptions> for OptionsView {
             new_per_day: options.new_per_day,
             reviews_per_day: options.reviews_per_day,
             rollover_hour: options.rollover_hour,
-            utc_offset_minutes: options.utc_offset_minutes,
+            time_zone: options.time_zone.map(|zone| zone.to_string()),
+            utc_offset_minutes: options.time_zone.and_then(Zone::fixed_minutes).unwrap_or(0),
             leech_threshold: options.leech_threshold,
             suspend_leeches: options.leech_action == LeechAction::Suspend,
             bury_siblings: options.bury_siblings,
@@ -271,6 +297,18 @@ impl From<&DeckOptions> for OptionsView {
             fitted_at: options.fitted_at.map(timestamp),
         }
     }
+}
+
+/// Parses a time zone; `default` is none.
+pub(crate) fn parse_zone(name: &str) -> Result<Option<Zone>, ToolError> {
+    if name.eq_ignore_ascii_case("default") {
+        return Ok(None);
+    }
+    let invalid = |error: crate::fsrs::InvalidZone| {
+        ToolError::validation("BAD_TIME_ZONE", error.to_string())
+            .hint("use a name of the IANA time zone database, such as `Asia/Bangkok`")
+    };
+    Zone::parse(name).map(Some).map_err(invalid)
 }
 
 /// Options to change; omitted ones stay unchanged.
@@ -298,7 +336,10 @@ pub(crate) struct OptionsPatch {
     /// Hour at which a day begins; default 4.
     #[schemars(range(min = 0, max = 23))]
     rollover_hour: Option<u8>,
-    /// UTC offset of the learner in minutes, such as 420 in Bangkok.
+    /// Time zone of this deck's days as an IANA name such as `Asia/Bangkok`, or an offset such as `+07:00`; `default` for the learner's. Set the learner's own with `update-settings`.
+    #[schemars(length(min = 3, max = 64))]
+    time_zone: Option<String>,
+    /// Fixed offset from UTC in minutes, such as 420 in Bangkok; it has no summer time. Prefer `timeZone`.
     #[schemars(range(min = -840, max = 840))]
     utc_offset_minutes: Option<i16>,
     /// Lapses that make a card a leech; 0 turns leeches off.
@@ -333,7 +374,10 @@ impl OptionsPatch {
         options.new_per_day = self.new_per_day.unwrap_or(options.new_per_day);
         options.reviews_per_day = self.reviews_per_day.unwrap_or(options.reviews_per_day);
         options.rollover_hour = self.rollover_hour.unwrap_or(options.rollover_hour);
-        options.utc_offset_minutes = self.utc_offset_minutes.unwrap_or(options.utc_offset_minutes);
+        options.time_zone = self.utc_offset_minutes.map(Zone::fixed).or(options.time_zone);
+        if let Some(name) = &self.time_zone {
+            options.time_zone = parse_zone(name)?;
+        }
         options.leech_threshold = self.leech_threshold.unwrap_or(options.leech_threshold);
         options.bury_siblings = self.bury_siblings.unwrap_or(options.bury_siblings);
         options.fuzz = self.fuzz.unwrap_or(options.fuzz);

@@ -119,7 +119,10 @@ fn killed_import_is_all_or_nothing() {
         child.kill().unwrap();
         child.wait().unwrap();
         let store = open(&file);
-        let context = SearchContext { now: NOON, calendar: DeckOptions::default().calendar() };
+        let context = SearchContext {
+            now: NOON,
+            calendar: DeckOptions::default().calendar(panoply_noema::fsrs::Zone::UTC),
+        };
         let (found, lanes) = store
             .read(|reader| {
                 Ok((

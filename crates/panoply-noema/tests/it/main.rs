@@ -8,9 +8,15 @@ mod anki;
 mod consent;
 #[cfg(feature = "tools")]
 mod crash;
+#[cfg(feature = "tools")]
+mod first_day;
 mod fsrs_reference;
 #[cfg(feature = "tools")]
 mod import_export;
+#[cfg(feature = "tools")]
+mod media;
+#[cfg(feature = "tools")]
+mod note_types;
 #[cfg(feature = "tools")]
 mod permissions;
 #[cfg(feature = "tools")]
@@ -22,3 +28,5 @@ mod sessions;
 mod study;
 #[cfg(feature = "tools")]
 mod tools;
+#[cfg(feature = "tools")]
+mod tutor;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use panoply_contract::compliance::error_code;
-use panoply_contract::context::{Caller, Provenance};
+use panoply_contract::context::Caller;
 use panoply_contract::dialect::Envelope;
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::permission::{Grants, Profile};
@@ -26,10 +26,10 @@ async fn call_as(
     let reply = call_with(kernel, tool, input, |cx| {
         let partition = format!("key:{}", profile.as_str());
         cx.caller = Caller {
-            user_id: None,
+            principal: None,
             partition,
             grants: Grants::of(profile),
-            provenance: Provenance::default(),
+            ..Caller::local(profile)
         };
     });
     let reply = reply.await;

@@ -84,7 +84,10 @@ fn cached_queue_equals_a_rebuilt_queue() {
     let counts = store.read(|reader| statistics::counts(reader, &reader.decks()?, now)).unwrap();
     let count = |query: &str| {
         let query = search::parse(query).unwrap();
-        let context = SearchContext { now, calendar: DeckOptions::default().calendar() };
+        let context = SearchContext {
+            now,
+            calendar: DeckOptions::default().calendar(panoply_noema::fsrs::Zone::UTC),
+        };
         let found = store.read(|reader| reader.search(&query, context, SortOrder::Created, 0, 1));
         i64::try_from(found.unwrap().total).unwrap()
     };
@@ -250,7 +253,7 @@ fn incremental_statistics_equal_a_full_log_scan() {
     let both = |now: Micros| {
         store
             .read(|reader| {
-                let calendar = DeckOptions::default().calendar();
+                let calendar = DeckOptions::default().calendar(panoply_noema::fsrs::Zone::UTC);
                 let decks: Vec<DeckId> = reader.decks()?.iter().map(|deck| deck.id).collect();
                 let span = (0, now + DAY);
                 let incremental = statistics::study_stats(reader, None, calendar, span, now)?;

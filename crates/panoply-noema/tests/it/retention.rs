@@ -61,7 +61,7 @@ fn picture(world: &World) -> String {
     let store: &dyn Store = &*world.store;
     let seen = store.read(|reader| {
         let decks = reader.decks()?;
-        let mut seen = format!("{decks:?}\n{:?}\n{:?}\n", reader.tags()?, reader.media_names()?);
+        let mut seen = format!("{decks:?}\n{:?}\n{:?}\n", reader.tags()?, reader.media_files()?);
         for deck in &decks {
             let lanes = reader.lanes(deck.id, 0)?;
             seen += &format!("{:?}\n{lanes:?}\n", reader.cards_in(deck.id)?);

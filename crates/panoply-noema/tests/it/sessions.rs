@@ -66,8 +66,10 @@ async fn session_stops_at_its_card_limit_and_is_summarised() {
     study(&kernel, session.clone(), "again").await;
     let over = whole(&kernel, "get-next-card", session.clone()).await;
     assert_eq!(over["data"]["card"], Value::Null);
-    let next = &over["agentHints"]["suggestedNextActions"][0];
-    assert_eq!((&next["action"], &next["data"]), (&json!("end-session"), &session), "{next}");
+    // It changes data, so it is offered and not suggested.
+    let offered = over["agentHints"]["alternatives"][0]["approach"].as_str().unwrap();
+    assert!(offered.starts_with(&format!("`end-session` {session}")), "{offered}");
+    assert_eq!(over["agentHints"]["suggestedNextActions"], json!([]));
     let sum = call(&kernel, "end-session", session.clone()).await.unwrap();
     assert_eq!(
         (&sum["answered"], &sum["recalled"], &sum["minutes"]),

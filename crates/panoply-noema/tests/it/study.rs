@@ -151,7 +151,8 @@ fn preview_equals_the_submitted_outcome() {
         let previews = store
             .read(|reader| {
                 let card = collection::card(reader, card)?;
-                let scheduler = collection::options_of(reader, card.deck)?.scheduler();
+                let scheduler = collection::options_of(reader, card.deck)?
+                    .scheduler(panoply_noema::fsrs::Zone::UTC);
                 Ok(scheduler.preview(&card.schedule, now, review::seed(&card)))
             })
             .unwrap();

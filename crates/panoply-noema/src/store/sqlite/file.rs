@@ -20,6 +20,9 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration { name: "actors", sql: include_str!("actors.sql") },
     mutations::MIGRATION,
+    Migration { name: "learner", sql: include_str!("learner.sql") },
+    Migration { name: "media files", sql: include_str!("media.sql") },
+    Migration { name: "note types", sql: include_str!("note_types.sql") },
 ];
 
 /// A collection could not be opened.

@@ -8,7 +8,8 @@ use rusqlite::functions::{Context, FunctionFlags};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::fsrs::Parameters;
+use crate::fsrs::{DAY, Parameters};
+use crate::html;
 use crate::note::FIELD_SEPARATOR;
 use crate::numbers::to_f64;
 use crate::render;
@@ -31,7 +32,7 @@ pub(super) fn register(connection: &Connection, id_lists: &IdLists) -> rusqlite:
         Ok(text(context, 0)?.split(FIELD_SEPARATOR).nth(column).unwrap_or_default().to_owned())
     })?;
     connection.create_scalar_function("plain_first_field", 1, flags, |context| {
-        Ok(render::strip_html(text(context, 0)?.split(FIELD_SEPARATOR).next().unwrap_or_default()))
+        Ok(html::strip(text(context, 0)?.split(FIELD_SEPARATOR).next().unwrap_or_default()))
     })?;
     connection.create_scalar_function("expand_clozes", 1, flags, |context| {
         Ok(render::expand_clozes(text(context, 0)?))
@@ -51,12 +52,13 @@ pub(super) fn register(connection: &Connection, id_lists: &IdLists) -> rusqlite:
     connection.create_scalar_function("unaccented", 1, flags, |context| {
         Ok(strip_accents(text(context, 0)?))
     })?;
-    let parameters = Parameters::default();
-    connection.create_scalar_function("recall", 2, flags, move |context| {
-        let (stability, days) = (context.get::<Option<f64>>(0)?, context.get::<Option<i64>>(1)?);
-        Ok(stability
-            .zip(days)
-            .map(|(stability, days)| parameters.retrievability(to_f64(days.max(0)), stability)))
+    // Stability in days, elapsed microseconds, decay. Anki also counts parts of a day here.
+    connection.create_scalar_function("recall", 3, flags, |context| {
+        let (stability, elapsed) = (context.get::<Option<f64>>(0)?, context.get::<Option<i64>>(1)?);
+        let decay = context.get::<f64>(2)?;
+        Ok(stability.zip(elapsed).map(|(stability, elapsed)| {
+            Parameters::recall(decay, to_f64(elapsed.max(0)) / to_f64(DAY), stability)
+        }))
     })?;
     connection.create_collation("unicase", |a, b| a.to_lowercase().cmp(&b.to_lowercase()))
 }

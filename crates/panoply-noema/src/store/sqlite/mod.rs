@@ -9,6 +9,8 @@ mod file;
 mod functions;
 mod read;
 mod search;
+#[cfg(feature = "tools")]
+mod shared;
 mod text_index;
 mod undo;
 mod write;
@@ -25,11 +27,18 @@ use rusqlite::config::DbConfig;
 
 use super::{ExistingIds, NewAction, Store, StoreReader, StoreWriter};
 use crate::error::Result;
+use crate::fsrs::Zone;
 use crate::ids::ActionId;
 use crate::note::Form;
 
 /// Tables and indexes.
-pub const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("actors.sql"));
+pub const SCHEMA: &str = concat!(
+    include_str!("schema.sql"),
+    include_str!("actors.sql"),
+    include_str!("learner.sql"),
+    include_str!("media.sql"),
+    include_str!("note_types.sql")
+);
 /// Triggers that maintain the counts; dropped during bulk imports.
 pub const TRIGGERS: &str = include_str!("triggers.sql");
 
@@ -40,6 +49,8 @@ pub struct SqliteStore {
     text_index: text_index::TextIndex,
     /// Constant while the file is open.
     secret: Vec<u8>,
+    /// Time zone of a learner who has set none.
+    default_zone: Zone,
     #[cfg(feature = "tools")]
     mutations: panoply_store::mutations::MutationTable,
 }
@@ -58,6 +69,7 @@ struct Transaction<'a> {
     /// Text index as of the last commit.
     text_index: Option<&'a text_index::TextIndex>,
     secret: Option<&'a [u8]>,
+    default_zone: Zone,
     changed_notes: text_index::ChangedNotes,
     /// Ids that existed before a bulk import.
     known: Option<Rc<ExistingIds>>,
@@ -66,6 +78,11 @@ struct Transaction<'a> {
 impl SqliteStore {
     /// Wraps a connection whose database has [`SCHEMA`] and [`TRIGGERS`].
     pub fn from_connection(connection: Connection) -> Result<Self> {
+        Self::over(connection, None)
+    }
+
+    /// Wraps a connection; `secret` replaces the stored one.
+    fn over(connection: Connection, secret: Option<Vec<u8>>) -> Result<Self> {
         let text_index = text_index::TextIndex::default();
         functions::register(&connection, &text_index.id_lists)?;
         connection.set_prepared_statement_cache_capacity(128);
@@ -74,12 +91,16 @@ impl SqliteStore {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // In KiB: the working set of a large collection.
         connection.pragma_update(None, "cache_size", -65_536)?;
-        let secret = Transaction::new(&connection, 0, 0).stored_secret()?;
+        let secret = match secret {
+            Some(secret) => secret,
+            None => Transaction::new(&connection, 0, 0).stored_secret()?,
+        };
         let store = Self {
             connection: Mutex::new(connection),
             own_changes: AtomicU64::new(0),
             text_index,
             secret,
+            default_zone: Zone::UTC,
             #[cfg(feature = "tools")]
             mutations: panoply_store::mutations::MutationTable::default(),
         };
@@ -102,6 +123,13 @@ impl SqliteStore {
         self.secret = secret.to_vec();
         self.lock().execute("UPDATE meta SET value = ?1 WHERE key = 'secret'", [secret])?;
         Ok(self)
+    }
+
+    /// Sets the time zone of a learner who has set none: that of the machine.
+    #[must_use]
+    pub const fn with_default_zone(mut self, zone: Zone) -> Self {
+        self.default_zone = zone;
+        self
     }
 
     fn provide_forms(&self) -> Result<()> {
@@ -136,6 +164,7 @@ impl<'a> Transaction<'a> {
             own_changes,
             text_index: None,
             secret: None,
+            default_zone: Zone::UTC,
             changed_notes: text_index::ChangedNotes::None,
             known: None,
         }
@@ -174,6 +203,7 @@ impl Store for SqliteStore {
         read(&Transaction {
             text_index: Some(&self.text_index),
             secret: Some(&self.secret),
+            default_zone: self.default_zone,
             ..Transaction::new(&connection, 0, own_changes)
         })?;
         Ok(transaction_guard.end("COMMIT")?)
@@ -195,6 +225,7 @@ impl Store for SqliteStore {
         let mut transaction = Transaction {
             text_index: Some(&self.text_index),
             secret: Some(&self.secret),
+            default_zone: self.default_zone,
             ..Transaction::new(&connection, id.0, own_changes)
         };
         write(&mut transaction, id)?;

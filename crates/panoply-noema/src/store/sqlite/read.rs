@@ -8,8 +8,10 @@ use super::Transaction;
 use crate::card::{Card, Hold, Review, ReviewKind, StoredOutcome};
 use crate::deck::{Deck, DeckName};
 use crate::error::{NoemaError, Result};
-use crate::fsrs::{Memory, Micros, Phase, Schedule};
-use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId, ReviewId, SessionId};
+use crate::fsrs::{Memory, Micros, Phase, Schedule, Zone};
+use crate::ids::{ActionId, CardId, DeckId, MediaId, NoteId, NoteTypeId, ReviewId, SessionId};
+use crate::learner::LearnerSettings;
+use crate::media::{self, MediaFile};
 use crate::note::{FIELD_SEPARATOR, Note, NoteType, PastContent};
 use crate::search::Node;
 use crate::store::{
@@ -22,6 +24,10 @@ pub(super) const DECK: &str =
 const NOTE: &str = "id, guid, note_type, fields, tags, source, created, modified, version, deleted";
 pub(super) const CARD: &str = "id, note, ordinal, deck, position, phase, step, stability, difficulty, last_review, due, interval_days, reps, lapses, ease, flag, hold, held_until, sequence, created, modified, deleted, custom";
 const REVIEW: &str = "r.id, r.card, r.rating, r.kind, r.interval, r.last_interval, r.factor, r.taken_ms, r.predicted, r.felt, r.token, r.outcome";
+
+/// The first 512 bytes tell the format; SQLite reads no more of a blob than is asked for.
+const MEDIA: &str = "SELECT f.id, f.name, f.added, length(c.bytes), substr(c.bytes, 1, 512)
+    FROM media_file f JOIN media_content c ON c.id = f.content WHERE f.deleted IS NULL";
 
 /// Bucket size of the counts in microseconds; every time zone offset is a multiple.
 const QUARTER_HOUR: Micros = 900_000_000;
@@ -330,12 +336,36 @@ impl StoreReader for Transaction<'_> {
         Ok(rows.into_iter().collect())
     }
 
-    fn media_names(&self) -> Result<Vec<String>> {
-        self.query_all("SELECT name FROM media ORDER BY name", (), |row| row.get(0))
+    fn media_files(&self) -> Result<Vec<MediaFile>> {
+        self.query_all(&format!("{MEDIA} ORDER BY f.name"), (), media_file)
+    }
+
+    fn media_file(&self, name: &str) -> Result<Option<MediaFile>> {
+        self.query_one(&format!("{MEDIA} AND f.name = ?1"), [name], media_file)
     }
 
     fn media(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        self.query_one("SELECT bytes FROM media WHERE name = ?1", [name], |row| row.get(0))
+        let sql = "SELECT c.bytes FROM media_file f JOIN media_content c ON c.id = f.content
+            WHERE f.deleted IS NULL AND f.name = ?1";
+        self.query_one(sql, [name], |row| row.get(0))
+    }
+
+    fn learner(&self) -> Result<LearnerSettings> {
+        let sql = "SELECT settings FROM learner WHERE id = 1";
+        Ok(self.query_one(sql, (), |row| json(row, 0))?.unwrap_or_default())
+    }
+
+    fn learner_zone(&self) -> Result<Zone> {
+        Ok(self.learner()?.time_zone.unwrap_or(self.default_zone))
+    }
+
+    fn next_due(&self, deck: DeckId, after: Micros) -> Result<Option<Micros>> {
+        // One lookup per phase in the index on lanes.
+        let sql = "SELECT min(due) FROM (
+            SELECT min(due) AS due FROM card WHERE deck = ?1 AND hold = 0 AND phase = 1 AND due > ?2 AND deleted IS NULL
+            UNION ALL SELECT min(due) FROM card WHERE deck = ?1 AND hold = 0 AND phase = 2 AND due > ?2 AND deleted IS NULL
+            UNION ALL SELECT min(due) FROM card WHERE deck = ?1 AND hold = 0 AND phase = 3 AND due > ?2 AND deleted IS NULL)";
+        Ok(self.query_one(sql, (deck.0, after), |row| row.get(0))?.flatten())
     }
 
     fn secret(&self) -> Result<Vec<u8>> {
@@ -358,6 +388,18 @@ fn deck(row: &Row<'_>) -> rusqlite::Result<Deck> {
     })
 }
 
+fn media_file(row: &Row<'_>) -> rusqlite::Result<MediaFile> {
+    let name: String = row.get(1)?;
+    let start: Vec<u8> = row.get(4)?;
+    Ok(MediaFile {
+        id: MediaId(row.get(0)?),
+        format: media::format_of(&name, &start),
+        name,
+        added: row.get(2)?,
+        size: row.get::<_, i64>(3)?.cast_unsigned(),
+    })
+}
+
 fn note_type(row: &Row<'_>) -> rusqlite::Result<NoteType> {
     Ok(NoteType {
         id: NoteTypeId(row.get(0)?),
@@ -366,6 +408,7 @@ fn note_type(row: &Row<'_>) -> rusqlite::Result<NoteType> {
         fields: json(row, 3)?,
         templates: json(row, 4)?,
         css: row.get(5)?,
+        config: json(row, 7)?,
     })
 }
 

@@ -11,7 +11,7 @@ use super::text_index::ChangedNotes;
 use crate::collection;
 use crate::deck::{DEFAULT_PRESET, Deck};
 use crate::error::Result;
-use crate::fsrs::DAY;
+use crate::fsrs::{DAY, Parameters};
 use crate::ids::{CardId, DeckId};
 use crate::note::checksum;
 use crate::numbers::{len_to_u64, round_to_i64};
@@ -77,6 +77,10 @@ struct Clause<'a> {
 
 const MAX_INLINE_IDS: usize = 2000;
 
+/// Custom data as JSON, or NULL. SQLite may evaluate a JSON function before a condition on the same
+/// row, so an empty text must not reach one.
+const CUSTOM: &str = "nullif(c.custom, '')";
+
 /// JSON path of a custom data key.
 fn json_path(key: &str) -> String {
     format!("$.\"{}\"", key.replace(['"', '\\'], ""))
@@ -88,10 +92,11 @@ impl Clause<'_> {
             Node::All => self.sql.push_str("true"),
             Node::And(nodes) => self.joined(nodes, " AND ")?,
             Node::Or(nodes) => self.joined(nodes, " OR ")?,
+            // As in Anki, a property that a card lacks is unknown: neither it nor its negation
+            // matches.
             Node::Not(node) => {
-                self.sql.push_str("NOT ifnull(");
+                self.sql.push_str("NOT ");
                 self.node(node)?;
-                self.sql.push_str(", false)");
             }
             Node::Test(test) => {
                 self.sql.push('(');
@@ -144,16 +149,15 @@ impl Clause<'_> {
             Test::Field { name, value } => self.field(name, value)?,
             Test::Deck(name) => self.deck(name)?,
             Test::Preset(name) => self.preset(name)?,
-            Test::CustomKey(key) => self.push(
-                "c.custom != '' AND json_type(c.custom, ?) IS NOT NULL",
-                [json_path(key)],
-            ),
+            Test::CustomKey(key) => {
+                self.push(&format!("json_type({CUSTOM}, ?) IS NOT NULL"), [json_path(key)]);
+            }
             Test::CustomNumber(key, comparison, figure) => {
-                let sql = format!("c.custom != '' AND json_extract(c.custom, ?) {} ", comparison.sign());
-                self.push(&format!("{sql}{figure:?}"), [json_path(key)]);
+                let sql = format!("json_extract({CUSTOM}, ?) {} {figure:?}", comparison.sign());
+                self.push(&sql, [json_path(key)]);
             }
             Test::CustomText(key, comparison, text) => {
-                let sql = format!("c.custom != '' AND json_extract(c.custom, ?) {} ?", comparison.sign());
+                let sql = format!("json_extract({CUSTOM}, ?) {} ?", comparison.sign());
                 self.push(&sql, [json_path(key), text.clone()]);
             }
             Test::Tag(tag) => self.tag(tag),
@@ -166,7 +170,7 @@ impl Clause<'_> {
             Test::Flag(flag) => self.push("c.flag = ?", [i64::from(*flag)]),
             Test::State(state) => self.state(*state),
             Test::Property(property, comparison, figure) => {
-                self.property(*property, *comparison, *figure);
+                self.property(*property, *comparison, *figure)?;
             }
             Test::Rated { days, rating } => {
                 let since = self.since(*days) / 1000;
@@ -226,7 +230,8 @@ impl Clause<'_> {
 
     /// The start of the day `days` back, counting today as 1.
     fn since(&self, days: i64) -> i64 {
-        self.context.calendar.next_start(self.context.now) - days * DAY
+        let calendar = self.context.calendar;
+        calendar.start(calendar.day(self.context.now) + 1 - days)
     }
 
     fn field(&mut self, name: &str, value: &Matching) -> Result<()> {
@@ -316,13 +321,52 @@ impl Clause<'_> {
 
     /// Matches cards with a log entry on a day.
     fn logged_on(&mut self, comparison: Comparison, day: i64, rating: &str) {
+        let on = self.on_day("id", 1000, comparison, day);
+        let sql = format!("c.id IN (SELECT card FROM review WHERE rating {rating} AND {on})");
+        self.sql.push_str(&sql);
+    }
+
+    /// A condition on the study day of a time column, relative to today; `unit` is the length of the
+    /// column's unit in microseconds. The bounds come from the calendar, so a day may have 23 hours.
+    fn on_day(&self, column: &str, unit: i64, comparison: Comparison, day: i64) -> String {
         let calendar = self.context.calendar;
-        let (today, shift) = (calendar.day(self.context.now), -calendar.start(0));
-        let sign = comparison.sign();
-        let sql = format!(
-            "c.id IN (SELECT card FROM review WHERE rating {rating} AND (id * 1000 + {shift}) / {DAY} - {today} {sign} ?)"
-        );
-        self.push(&sql, [day]);
+        let day = calendar.day(self.context.now).saturating_add(day.clamp(-100_000, 100_000));
+        let (from, to) = (calendar.start(day) / unit, calendar.start(day + 1) / unit);
+        match comparison {
+            Comparison::AtMost => format!("{column} < {to}"),
+            Comparison::AtLeast => format!("{column} >= {from}"),
+            Comparison::Unequal => format!("({column} < {from} OR {column} >= {to})"),
+            Comparison::Equal => format!("({column} >= {from} AND {column} < {to})"),
+            Comparison::Below => format!("{column} < {from}"),
+            Comparison::Above => format!("{column} >= {to}"),
+        }
+    }
+
+    /// Whether a card in steps is due at the start of a day, as Anki's steps of a day or more are.
+    fn is_day_start(&self) -> String {
+        const HALF_YEAR: i64 = 182 * DAY;
+        let now = self.context.now;
+        // The offsets in winter and in summer.
+        let starts = [now - HALF_YEAR, now, now + HALF_YEAR]
+            .map(|time| self.context.calendar.next_start(time).rem_euclid(DAY));
+        let starts = starts.map(|start| format!("c.due % {DAY} = {start}"));
+        format!("({})", starts.join(" OR "))
+    }
+
+    /// Deck id and forgetting curve decay of decks with their own weights, as a CASE expression.
+    fn decay(&self) -> Result<String> {
+        let default = Parameters::default().decay();
+        let decks = self.reader.decks()?;
+        let own = decks.iter().filter_map(|deck| {
+            let decay = collection::options_among(deck, &decks).parameters?.decay();
+            Some(format!("WHEN {} THEN {decay:?}", deck.id.0))
+        });
+        let own: Vec<String> = own.collect();
+        Ok(if own.is_empty() {
+            format!("{default:?}")
+        } else {
+            format!("CASE c.deck {} ELSE {default:?} END", own.join(" "))
+        })
     }
 
     /// Note ids from the text index, if the pattern is literal.
@@ -427,26 +471,21 @@ impl Clause<'_> {
         self.sql.push_str(sql);
     }
 
-    fn property(&mut self, property: Property, comparison: Comparison, figure: f64) {
+    fn property(&mut self, property: Property, comparison: Comparison, figure: f64) -> Result<()> {
         let sign = comparison.sign();
         let number = round_to_i64(figure);
         let calendar = self.context.calendar;
-        let today = calendar.day(self.context.now);
-        // Day numbers from microseconds.
-        let shift = -calendar.start(0);
-        let day_of = |column: &str| format!("(({column} + {shift}) / {DAY})");
         match property {
             // Cards due on a day compare by day number. Cards due at a time compare by whole days
             // to the end of today, as in Anki.
             Property::Due => {
                 let end = calendar.next_start(self.context.now);
-                let days = format!(
-                    "CASE WHEN c.phase = 2 OR (c.due + {shift}) % {DAY} = 0 THEN {} - {today} ELSE (c.due - {end}) / {DAY} END",
-                    day_of("c.due")
-                );
+                let on_day = self.on_day("c.due", 1, comparison, number);
+                let starts = self.is_day_start();
                 self.push(
                     &format!(
-                        "(c.hold = 0 OR c.hold IN (2, 3) AND c.held_until <= ?) AND c.phase > 0 AND {days} {sign} ?"
+                        "(c.hold = 0 OR c.hold IN (2, 3) AND c.held_until <= ?) AND c.phase > 0 AND
+                        CASE WHEN c.phase = 2 OR {starts} THEN {on_day} ELSE (c.due - {end}) / {DAY} {sign} ? END"
                     ),
                     [self.context.now, number],
                 );
@@ -455,7 +494,8 @@ impl Clause<'_> {
             Property::Reps => self.push(&format!("c.reps {sign} ?"), [number]),
             Property::Lapses => self.push(&format!("c.lapses {sign} ?"), [number]),
             Property::Ease => {
-                self.push(&format!("c.ease {sign} ?"), [round_to_i64(figure * 1000.0)]);
+                // Anki converts to an unsigned number, which makes negative ones 0.
+                self.push(&format!("c.ease {sign} ?"), [round_to_i64(figure * 1000.0).max(0)]);
             }
             Property::Position => {
                 self.push(&format!("c.phase = 0 AND c.position {sign} ?"), [number]);
@@ -465,9 +505,12 @@ impl Clause<'_> {
                 self.push(&format!("(c.difficulty - 1) / 9 {sign} ?"), [figure]);
             }
             Property::Retrievability => {
-                let elapsed = format!("{today} - {}", day_of("c.last_review"));
-                self.push(&format!("recall(c.stability, {elapsed}) {sign} ?"), [figure]);
+                let decay = self.decay()?;
+                let sql = format!("recall(c.stability, ? - c.last_review, {decay}) {sign} ");
+                self.push(&sql, [self.context.now]);
+                self.push("?", [figure]);
             }
         }
+        Ok(())
     }
 }

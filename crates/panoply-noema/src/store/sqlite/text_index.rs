@@ -12,8 +12,8 @@ use memchr::memmem;
 use super::Transaction;
 use super::functions::IdLists;
 use crate::error::Result;
+use crate::html;
 use crate::note::FIELD_SEPARATOR;
-use crate::render;
 
 /// Above this many changed notes, rebuild the buffer.
 const MAX_CHANGED_NOTES: usize = 2000;
@@ -154,7 +154,7 @@ fn append(bytes: &mut Vec<u8>, fields: &str) {
     if fields.contains(['<', '&']) {
         let first = fields.split(FIELD_SEPARATOR).next().unwrap_or_default();
         bytes.push(b'\n');
-        bytes.extend_from_slice(render::strip_html(first).as_bytes());
+        bytes.extend_from_slice(html::strip(first).as_bytes());
     }
     bytes.push(0);
     if let Some(added) = bytes.get_mut(start..) {

@@ -1,8 +1,12 @@
 //! Undo log.
 //!
 //! Each action stores the before-image of every row it changed and a hash of the after-image. An
-//! undo requires that each row still has that hash, and restores the before-image. Bulk-imported
-//! rows are deleted, unless they were used since.
+//! undo requires that each row still has that hash, and restores the before-image. Images are by
+//! column name, so that a column added since then does not matter. Bulk-imported rows are deleted,
+//! unless they were used since.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use rusqlite::types::Value as Cell;
 use serde::{Deserialize, Serialize};
@@ -16,7 +20,7 @@ use crate::numbers::len_to_u64;
 use crate::store::{ExistingIds, NewAction, StoreReader};
 
 /// Tables with before-images. The variant names are stored; do not rename them.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub(super) enum Table {
     Deck,
     NoteType,
@@ -26,6 +30,8 @@ pub(super) enum Table {
     Review,
     Tally,
     Session,
+    Learner,
+    MediaFile,
 }
 
 impl Table {
@@ -39,6 +45,8 @@ impl Table {
             Self::Review => "review",
             Self::Tally => "tally",
             Self::Session => "session",
+            Self::Learner => "learner",
+            Self::MediaFile => "media_file",
         }
     }
 }
@@ -50,9 +58,13 @@ impl ExistingIds {
             Table::Note => self.notes.contains(&id),
             Table::Card => self.cards.contains(&id),
             Table::Review => self.reviews.contains(&id),
-            Table::Deck | Table::NoteType | Table::PastContent | Table::Tally | Table::Session => {
-                true
-            }
+            Table::Deck
+            | Table::NoteType
+            | Table::PastContent
+            | Table::Tally
+            | Table::Session
+            | Table::Learner
+            | Table::MediaFile => true,
         }
     }
 }
@@ -62,6 +74,26 @@ pub(super) struct TouchedRow {
     table: Table,
     id: i64,
     before: Option<Vec<CellValue>>,
+}
+
+/// The stored images of an action.
+#[derive(Default, Serialize, Deserialize)]
+struct Images {
+    /// Names of the columns of each table, in the order of the cells, separated by spaces.
+    columns: BTreeMap<Table, String>,
+    rows: Vec<RowImage>,
+}
+
+impl Images {
+    /// Earlier versions stored the rows alone.
+    fn parse(text: &str) -> Result<Self> {
+        let parsed = if text.starts_with('[') {
+            serde_json::from_str(text).map(|rows| Self { rows, ..Self::default() })
+        } else {
+            serde_json::from_str(text)
+        };
+        parsed.map_err(|error| NoemaError::store(error.to_string()))
+    }
 }
 
 /// A stored before-image, and a hash of the after-image.
@@ -153,13 +185,20 @@ impl Transaction<'_> {
             let sql = "UPDATE meta SET value = value + 1 WHERE key = 'note changes'";
             self.connection.prepare_cached(sql)?.execute(())?;
         }
-        let mut images: Vec<RowImage> = Vec::with_capacity(self.touched.len());
+        let mut images = Images::default();
         for TouchedRow { table, id, before } in std::mem::take(&mut self.touched) {
             let after = self.row(table, id)?;
-            let seen =
-                images.iter().rev().take(256).any(|image| image.table == table && image.id == id);
+            let seen = images
+                .rows
+                .iter()
+                .rev()
+                .take(256)
+                .any(|image| image.table == table && image.id == id);
             if before != after && !seen {
-                images.push(RowImage {
+                if let Entry::Vacant(columns) = images.columns.entry(table) {
+                    columns.insert(self.columns(table)?.join(" "));
+                }
+                images.rows.push(RowImage {
                     table,
                     id,
                     before,
@@ -167,7 +206,7 @@ impl Transaction<'_> {
                 });
             }
         }
-        if images.is_empty() && !self.bulk {
+        if images.rows.is_empty() && !self.bulk {
             return Ok(());
         }
         let images =
@@ -198,26 +237,24 @@ impl Transaction<'_> {
                 Ok((row.get(0)?, row.get(1)?))
             })?
             .ok_or(NoemaError::ActionNotFound(action))?;
-        let images: Vec<RowImage> =
-            serde_json::from_str(&images).map_err(|error| NoemaError::store(error.to_string()))?;
+        let images = Images::parse(&images)?;
         let mut changed = 0;
         if bulk {
             self.changed_notes = ChangedNotes::Many;
             changed += self.undo_bulk(action)?;
         }
-        for image in images.iter().rev() {
-            let row = self.row(image.table, image.id)?;
-            if row.as_deref().map(RowHash::of) != image.after {
+        for image in images.rows.iter().rev() {
+            let Some(columns) = self.unchanged_columns(image, &images.columns)? else {
                 return Err(NoemaError::ChangedSince {
                     action,
                     what: format!("{}_{}", image.table.name(), image.id),
                 });
-            }
+            };
             self.touch(image.table, image.id)?;
             if image.table == Table::Note {
                 self.changed_notes.add(image.id);
             }
-            self.restore(image)?;
+            self.restore(image, &columns)?;
             changed += 1;
         }
         self.connection.execute("UPDATE action SET undone = ?2 WHERE id = ?1", (action.0, now))?;
@@ -236,7 +273,7 @@ impl Transaction<'_> {
             [action.0],
         )?;
         let mut deleted = 0;
-        for table in ["review", "card", "note", "note_type", "media"] {
+        for table in ["review", "card", "note", "note_type", "media_file"] {
             deleted += self
                 .connection
                 .execute(&format!("DELETE FROM {table} WHERE batch = ?1"), [action.0])?;
@@ -249,7 +286,7 @@ impl Transaction<'_> {
     }
 
     /// Deletes and inserts, so that both triggers fire.
-    fn restore(&self, image: &RowImage) -> Result<()> {
+    fn restore(&self, image: &RowImage, columns: &[String]) -> Result<()> {
         let table = image.table.name();
         self.connection.execute(&format!("DELETE FROM {table} WHERE id = ?1"), [image.id])?;
         if image.table == Table::Note {
@@ -259,7 +296,7 @@ impl Transaction<'_> {
         let placeholders = vec!["?"; cells.len()].join(", ");
         let cells: Vec<Cell> = cells.iter().map(CellValue::cell).collect();
         self.connection.execute(
-            &format!("INSERT INTO {table} VALUES ({placeholders})"),
+            &format!("INSERT INTO {table} ({}) VALUES ({placeholders})", columns.join(", ")),
             rusqlite::params_from_iter(cells),
         )?;
         if image.table == Table::Note
@@ -270,8 +307,45 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    fn row(&self, table: Table, id: i64) -> Result<Option<Vec<CellValue>>> {
+    /// The columns of an image whose row is as the action left it; `None` if it has changed.
+    fn unchanged_columns(
+        &self,
+        image: &RowImage,
+        stored: &BTreeMap<Table, String>,
+    ) -> Result<Option<Vec<String>>> {
+        if let Some(columns) = stored.get(&image.table) {
+            let columns: Vec<String> = columns.split(' ').map(str::to_owned).collect();
+            let row = self.cells(image.table, image.id, &columns.join(", "))?;
+            let is_unchanged = row.as_deref().map(RowHash::of) == image.after;
+            return Ok(is_unchanged.then_some(columns));
+        }
+        // Without names, the cells are those of the first columns: later ones were added since.
+        let (mut columns, row) = (self.columns(image.table)?, self.row(image.table, image.id)?);
+        let mut row = row;
+        loop {
+            let fits = image.before.as_ref().is_none_or(|before| before.len() == columns.len());
+            if fits && row.as_deref().map(RowHash::of) == image.after {
+                return Ok(Some(columns));
+            }
+            if columns.pop().is_none() {
+                return Ok(None);
+            }
+            row.as_mut().map(Vec::pop);
+        }
+    }
+
+    fn columns(&self, table: Table) -> Result<Vec<String>> {
         let sql = format!("SELECT * FROM {} WHERE id = ?1", table.name());
+        let statement = self.connection.prepare_cached(&sql)?;
+        Ok(statement.column_names().map(str::to_owned).collect())
+    }
+
+    fn row(&self, table: Table, id: i64) -> Result<Option<Vec<CellValue>>> {
+        self.cells(table, id, "*")
+    }
+
+    fn cells(&self, table: Table, id: i64, columns: &str) -> Result<Option<Vec<CellValue>>> {
+        let sql = format!("SELECT {columns} FROM {} WHERE id = ?1", table.name());
         let mut statement = self.connection.prepare_cached(&sql)?;
         let columns = statement.column_count();
         let mut rows = statement.query([id])?;
@@ -306,6 +380,48 @@ impl CellValue {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Changes a note type and a deck, and undoes it after `meanwhile`.
+    fn undone_after(meanwhile: impl FnOnce(&rusqlite::Connection)) -> String {
+        use crate::store::{NewAction, SqliteStore, Store};
+        let store = SqliteStore::in_memory().unwrap();
+        let change = NewAction { tool: "t", summary: "s", at: 1_000_000, actor: "local" };
+        let as_dyn: &dyn Store = &store;
+        let (_, action) = as_dyn
+            .change(&change, true, |writer, _| {
+                let mut note_type = writer.note_types()?.remove(0);
+                note_type.name = "Renamed".to_owned();
+                writer.put_note_type(&note_type)
+            })
+            .unwrap();
+        meanwhile(&store.lock());
+        let undo = NewAction { at: 2_000_000, ..change };
+        as_dyn.change(&undo, true, |writer, _| writer.undo(action, 2_000_000)).unwrap();
+        as_dyn.read(|reader| Ok(reader.note_types()?.remove(0).name)).unwrap()
+    }
+
+    #[test]
+    fn an_action_is_undone_after_a_column_was_added() {
+        let before = undone_after(|_| {});
+        assert_ne!(before, "Renamed");
+        let add = "ALTER TABLE note_type ADD COLUMN later TEXT NOT NULL DEFAULT 'x'";
+        assert_eq!(undone_after(|connection| connection.execute_batch(add).unwrap()), before);
+    }
+
+    #[test]
+    fn images_of_earlier_versions_are_of_the_first_columns() {
+        let before = undone_after(|_| {});
+        let undone = undone_after(|connection| {
+            let select = "SELECT images FROM action";
+            let images: String = connection.query_row(select, (), |row| row.get(0)).unwrap();
+            let images: serde_json::Value = serde_json::from_str(&images).unwrap();
+            let rows = images["rows"].to_string();
+            connection.execute("UPDATE action SET images = ?1", [rows]).unwrap();
+            let add = "ALTER TABLE note_type ADD COLUMN later TEXT NOT NULL DEFAULT 'x'";
+            connection.execute_batch(add).unwrap();
+        });
+        assert_eq!(undone, before);
+    }
 
     #[test]
     fn row_hash_is_fnv_1a() {

@@ -13,10 +13,12 @@ use crate::card::{Card, Review};
 use crate::deck::Deck;
 use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
-use crate::ids::{ActionId, DeckId, NoteId};
+use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId};
+use crate::learner::LearnerSettings;
+use crate::media::MediaFile;
 use crate::note::{self, FIELD_SEPARATOR, Note, NoteType, PastContent};
 use crate::numbers::len_to_u64;
-use crate::store::{Attachment, ExistingIds, Session, StoreWriter, Tally};
+use crate::store::{Attachment, ExistingIds, Session, StoreReader as _, StoreWriter, Tally};
 
 impl Transaction<'_> {
     /// Writes a row and records its before-image.
@@ -25,6 +27,12 @@ impl Transaction<'_> {
         self.connection.prepare_cached(sql)?.execute(params)?;
         self.changed += 1;
         Ok(())
+    }
+
+    /// The next id of a table whose ids are not timestamps.
+    fn next_row(&self, table: &str) -> Result<i64> {
+        let sql = format!("SELECT ifnull(max(id), 0) + 1 FROM {table}");
+        Ok(self.query_one(&sql, (), |row| row.get(0))?.unwrap_or(1))
     }
 
     fn is_deleted(&self, card: &Card) -> Result<bool> {
@@ -46,8 +54,9 @@ impl Transaction<'_> {
         if deleted {
             return Ok(());
         }
-        let mut insert =
-            self.connection.prepare_cached("INSERT OR IGNORE INTO note_tag VALUES (?1, ?2)")?;
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT OR IGNORE INTO note_tag (tag, note) VALUES (?1, ?2)")?;
         for tag in tags {
             insert.execute((tag.to_lowercase(), note.0))?;
         }
@@ -57,11 +66,15 @@ impl Transaction<'_> {
     pub(super) fn recount(&self) -> Result<()> {
         self.connection.execute_batch(
             "DELETE FROM lane_count; DELETE FROM due_count;
-             INSERT INTO lane_count SELECT deck, hold, phase, count(*) FROM card WHERE deleted IS NULL GROUP BY 1, 2, 3;
-             INSERT INTO due_count SELECT deck, hold, phase, iif(phase = 0, 0, due / 900000000), count(*)
+             INSERT INTO lane_count (deck, hold, phase, cards)
+                SELECT deck, hold, phase, count(*) FROM card WHERE deleted IS NULL GROUP BY 1, 2, 3;
+             INSERT INTO due_count (deck, hold, phase, bucket, cards)
+                SELECT deck, hold, phase, iif(phase = 0, 0, due / 900000000), count(*)
                 FROM card WHERE deleted IS NULL GROUP BY 1, 2, 3, 4;
              DELETE FROM quarter_hour;
-             INSERT INTO quarter_hour SELECT id / 900000, count(*), sum(rating > 1), sum(taken_ms),
+             INSERT INTO quarter_hour (id, answers, passed, taken_ms, again, hard, good, easy, young,
+                young_passed, mature, mature_passed, introduced)
+                SELECT id / 900000, count(*), sum(rating > 1), sum(taken_ms),
                 sum(rating = 1), sum(rating = 2), sum(rating = 3), sum(rating = 4),
                 sum(kind IN (1, 3) AND last_interval < 21), sum(kind IN (1, 3) AND last_interval < 21 AND rating > 1),
                 sum(kind IN (1, 3) AND last_interval >= 21), sum(kind IN (1, 3) AND last_interval >= 21 AND rating > 1),
@@ -123,7 +136,10 @@ impl StoreWriter for Transaction<'_> {
         let options = deck.options.as_ref().map(json).transpose()?;
         let filter = deck.filter.as_ref().map(json).transpose()?;
         let batch = self.batch();
-        let sql = "INSERT INTO deck VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+        let sql =
+            "INSERT INTO deck (id, name, folded, description, options, filter, created, modified,
+                version, deleted, batch)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
             ON CONFLICT (id) DO UPDATE SET name = ?2, folded = ?3, description = ?4, options = ?5,
                 filter = ?6, modified = ?8, version = ?9, deleted = ?10";
         let row = (
@@ -144,9 +160,12 @@ impl StoreWriter for Transaction<'_> {
 
     fn put_note_type(&mut self, note_type: &NoteType) -> Result<()> {
         let (fields, templates) = (json(&note_type.fields)?, json(&note_type.templates)?);
+        let config = json(&note_type.config)?;
         let batch = self.batch();
-        let sql = "INSERT INTO note_type VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            ON CONFLICT (id) DO UPDATE SET name = ?2, cloze = ?3, fields = ?4, templates = ?5, css = ?6";
+        let sql = "INSERT INTO note_type (id, name, cloze, fields, templates, css, batch, config)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            ON CONFLICT (id) DO UPDATE SET name = ?2, cloze = ?3, fields = ?4, templates = ?5,
+                css = ?6, config = ?8";
         let row = (
             note_type.id.0,
             &note_type.name,
@@ -155,8 +174,18 @@ impl StoreWriter for Transaction<'_> {
             templates,
             &note_type.css,
             batch,
+            config,
         );
         self.put(Table::NoteType, note_type.id.0, sql, row)
+    }
+
+    fn delete_note_type(&mut self, id: NoteTypeId) -> Result<()> {
+        self.put(Table::NoteType, id.0, "DELETE FROM note_type WHERE id = ?1", [id.0])
+    }
+
+    fn put_ordinal(&mut self, card: CardId, ordinal: u32) -> Result<()> {
+        let sql = "UPDATE card SET ordinal = ?2 WHERE id = ?1";
+        self.put(Table::Card, card.0, sql, (card.0, ordinal))
     }
 
     fn put_note(&mut self, note: &Note) -> Result<()> {
@@ -164,7 +193,9 @@ impl StoreWriter for Transaction<'_> {
         let tags = note::join_tags(&note.tags);
         let checksum = note::checksum(note.fields.first().map_or("", String::as_str));
         let batch = self.batch();
-        let sql = "INSERT INTO note VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        let sql = "INSERT INTO note (id, guid, note_type, fields, tags, checksum, source, created, modified,
+                version, deleted, batch)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             ON CONFLICT (id) DO UPDATE SET guid = ?2, note_type = ?3, fields = ?4, tags = ?5,
                 checksum = ?6, source = ?7, modified = ?9, version = ?10, deleted = ?11";
         let row = (
@@ -187,9 +218,7 @@ impl StoreWriter for Transaction<'_> {
     }
 
     fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<()> {
-        let id = self
-            .query_one("SELECT ifnull(max(id), 0) + 1 FROM past_content", (), |row| row.get(0))?
-            .unwrap_or(1);
+        let id = self.next_row("past_content")?;
         let row = (
             id,
             note.0,
@@ -201,7 +230,8 @@ impl StoreWriter for Transaction<'_> {
         self.put(
             Table::PastContent,
             id,
-            "INSERT INTO past_content VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO past_content (id, note, version, fields, tags, replaced)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             row,
         )
     }
@@ -214,7 +244,10 @@ impl StoreWriter for Transaction<'_> {
         let sets_deleted = self.bulk || card.deleted.is_some() || self.is_deleted(card)?;
         let deleted = if sets_deleted { ", deleted = ?22" } else { "" };
         let sql = format!(
-            "INSERT INTO card VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+            "INSERT INTO card (id, note, ordinal, deck, position, phase, step, stability, difficulty,
+                last_review, due, interval_days, reps, lapses, ease, flag, hold, held_until,
+                sequence, created, modified, deleted, batch, custom)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
                 ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)
             ON CONFLICT (id) DO UPDATE SET deck = ?4, position = ?5, phase = ?6, step = ?7,
                 stability = ?8, difficulty = ?9, last_review = ?10, due = ?11, interval_days = ?12,
@@ -260,8 +293,9 @@ impl StoreWriter for Transaction<'_> {
             .map(|stored_outcome| (&stored_outcome.token, &stored_outcome.outcome))
             .unzip();
         let batch = self.batch();
-        let sql =
-            "INSERT INTO review VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+        let sql = "INSERT INTO review (id, card, rating, kind, interval, last_interval, factor,
+                taken_ms, predicted, felt, token, outcome, batch)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
         let row = (
             review.id.0,
             review.card.0,
@@ -288,17 +322,18 @@ impl StoreWriter for Transaction<'_> {
         )?;
         let id = match known {
             Some(id) => id,
-            None => self
-                .query_one("SELECT ifnull(max(id), 0) + 1 FROM tally", (), |row| row.get(0))?
-                .unwrap_or(1),
+            None => self.next_row("tally")?,
         };
-        let sql = "INSERT INTO tally VALUES (?1, ?2, ?3, ?4, ?5)
+        let sql = "INSERT INTO tally (id, deck, day, new, reviews)
+            VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (id) DO UPDATE SET new = ?4, reviews = ?5";
         self.put(Table::Tally, id, sql, (id, deck.0, day, tally.new, tally.reviews))
     }
 
     fn put_session(&mut self, session: &Session) -> Result<()> {
-        let sql = "INSERT INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        let sql =
+            "INSERT INTO session (id, deck, started, ended, card_limit, answered, passed, taken_ms)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             ON CONFLICT (id) DO UPDATE SET ended = ?4, answered = ?6, passed = ?7, taken_ms = ?8";
         let row = (
             session.id.0,
@@ -313,10 +348,36 @@ impl StoreWriter for Transaction<'_> {
         self.put(Table::Session, session.id.0, sql, row)
     }
 
-    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        let sql = "INSERT OR IGNORE INTO media VALUES (?1, ?2, ?3)";
-        self.connection.prepare_cached(sql)?.execute((name, bytes, self.action))?;
-        Ok(())
+    fn put_learner(&mut self, settings: &LearnerSettings) -> Result<()> {
+        let sql = "INSERT INTO learner (id, settings)
+            VALUES (1, ?1)
+            ON CONFLICT (id) DO UPDATE SET settings = ?1";
+        let settings = json(settings)?;
+        self.put(Table::Learner, 1, sql, [settings])
+    }
+
+    fn changes(&self) -> u64 {
+        self.changed
+    }
+
+    fn put_media(&mut self, name: &str, bytes: &[u8], now: Micros) -> Result<MediaFile> {
+        self.connection
+            .prepare_cached("INSERT INTO media_content (added, bytes) VALUES (?1, ?2)")?
+            .execute((now, bytes))?;
+        let content = self.connection.last_insert_rowid();
+        let id = self.next_row("media_file")?;
+        let batch = self.batch();
+        let sql = "INSERT INTO media_file (id, name, content, added, deleted, batch)
+            VALUES (?1, ?2, ?3, ?4, NULL, ?5)";
+        self.put(Table::MediaFile, id, sql, (id, name, content, now, batch))?;
+        self.media_file(name)?.ok_or_else(|| NoemaError::store("a media file was not stored"))
+    }
+
+    fn delete_media(&mut self, name: &str, now: Micros) -> Result<bool> {
+        let Some(file) = self.media_file(name)? else { return Ok(false) };
+        let sql = "UPDATE media_file SET deleted = ?2 WHERE id = ?1";
+        self.put(Table::MediaFile, file.id.0, sql, (file.id.0, now))?;
+        Ok(true)
     }
 
     fn next_id(&mut self, now: Micros) -> Result<i64> {
@@ -372,10 +433,12 @@ impl StoreWriter for Transaction<'_> {
             self.connection.execute(&sql, [before])?;
         }
         let mut deleted = 0;
-        for table in ["card", "note", "deck"] {
+        for table in ["card", "note", "deck", "media_file"] {
             let sql = format!("DELETE FROM {table} WHERE {expired}");
             deleted += self.connection.execute(&sql, [before])?;
         }
+        let sql = "DELETE FROM media_content WHERE added < ?1 AND id NOT IN (SELECT content FROM media_file)";
+        self.connection.execute(sql, [before])?;
         // Undoing such an action would restore only part of its rows.
         self.connection.execute("DELETE FROM action WHERE id < ?1", [before.div_euclid(1000)])?;
         Ok(len_to_u64(deleted))
