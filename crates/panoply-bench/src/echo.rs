@@ -44,6 +44,7 @@ const CACHED_ECHO: ToolSpec =
 #[serde(deny_unknown_fields)]
 pub(crate) struct Text {
     /// Text to return.
+    #[schemars(length(max = 10_000_000))]
     pub(crate) text: String,
 }
 

@@ -24,6 +24,12 @@ impl HttpClient {
         Ok(Self { stream, head, received: Vec::with_capacity(64 * 1024) })
     }
 
+    /// Sends this API key with every request.
+    pub(crate) fn with_key(mut self, key: &str) -> Self {
+        self.head.push_str(&format!("Authorization: Bearer {key}\r\n"));
+        self
+    }
+
     /// Sends a request and returns the body of the reply.
     pub(crate) async fn post(&mut self, body: &str) -> io::Result<&[u8]> {
         let request = format!("{}Content-Length: {}\r\n\r\n{body}", self.head, body.len());

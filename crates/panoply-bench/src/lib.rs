@@ -1,7 +1,7 @@
 //! Benchmarks: the overhead of Panoply compared with plain rmcp, and the speed of each pack.
 //!
 //! `cargo build --release -p panoply -p panoply-bench`, then
-//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|ttm|ttm-search|ttm-answers|ttm-calibrate|all`.
+//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|tenants|ttm|ttm-search|ttm-answers|ttm-calibrate|all`.
 //!
 //! Two binaries: `panoply-bench` uses Panoply's allocator, `bare-rmcp` the system allocator, like
 //! a typical rmcp server.
@@ -23,6 +23,7 @@ mod report;
 mod rmf;
 mod servers;
 mod startup;
+mod tenants;
 mod transport;
 mod ttm;
 mod ttm_answers;
@@ -33,7 +34,7 @@ use std::process::ExitCode;
 /// Errors are printed once and end the program.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS [PEER…|none]]|noema [FOLDER]|ttm|ttm-search [DOCUMENTS]|ttm-answers|ttm-calibrate|all";
+const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS [PEER…|none]]|noema [FOLDER]|tenants|ttm|ttm-search [DOCUMENTS]|ttm-answers|ttm-calibrate|all";
 
 /// Runs the benchmarks named on the command line.
 pub fn main() -> ExitCode {
@@ -59,6 +60,7 @@ fn run(arguments: &[&str]) -> Outcome {
         ["backtest", arguments @ ..] => backtest::run(arguments),
         ["noema"] => noema::run(None),
         ["noema", folder] => noema::run(Some(folder)),
+        ["tenants"] => tenants::run(),
         ["ttm"] => ttm::run(),
         ["ttm-answers"] => ttm_answers::run(),
         ["ttm-calibrate"] => ttm_answers::calibrate(),
@@ -71,6 +73,7 @@ fn run(arguments: &[&str]) -> Outcome {
             cgt::run()?;
             backtest::run(&[])?;
             noema::run(None)?;
+            tenants::run()?;
             ttm::run()?;
             ttm_answers::run()?;
             ttm_search::run(&[])?;

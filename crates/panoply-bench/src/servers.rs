@@ -10,7 +10,6 @@ use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
 use panoply_contract::clock::Clock;
 use panoply_contract::error::ToolError;
 use panoply_contract::kernel::{Kernel, KernelServices, Settings};
-use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::Observer;
 use panoply_mcp::McpServer;
 use panoply_mcp::auth::LocalOwner;
@@ -21,7 +20,6 @@ use rmcp::service::serve_directly;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use crate::bare::Bare;
 use crate::{Outcome, echo};
@@ -62,9 +60,7 @@ pub(crate) fn kernel(
     };
     let observers: Vec<Arc<dyn Observer>> =
         if instrumentation.log { vec![Arc::new(CallLog)] } else { Vec::new() };
-    let mutations = Arc::new(MemoryMutationLog::default());
-    let world =
-        KernelServices { clock, audit, mutations, incarnation: Uuid::from_u128(1), observers };
+    let world = KernelServices { audit, observers, ..KernelServices::in_memory(clock) };
     let kernel = Kernel::new(vec![echo::pack()], world, Settings::default())
         .map_err(|violations| format!("{violations:?}"))?;
     Ok((kernel, guard))

@@ -105,7 +105,8 @@ fn start(program: &Path, home: &Path, arguments: &[&str]) -> Outcome<(f64, f64)>
     Ok((passed.as_secs_f64() * 1e3, megabytes))
 }
 
-fn resident_megabytes(process: u32) -> Outcome<f64> {
+/// Resident memory of a process.
+pub(crate) fn resident_megabytes(process: u32) -> Outcome<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes: f64 =

@@ -1,8 +1,8 @@
 //! Answers of the ttm pack: latency, and calibration of the confidence curve.
 //!
-//! `ttm-calibrate` fits a curve per language on `data/ttm/eval/calibration.jsonl`, which is used
-//! for nothing else, by penalised logistic regression (Newton's method, which is deterministic),
-//! and prints the constants for `crates/panoply-ttm/src/answer/confidence.rs`. The reliability
+//! `ttm-calibrate` fits a curve per language on `data/ttm/eval/calibration.jsonl` and
+//! `lay_tune.jsonl` by penalised logistic regression (Newton's method, which is deterministic), and
+//! prints the constants for `crates/panoply-ttm/src/answer/confidence.rs`. The reliability
 //! table uses ten folds: each question is judged by a curve fitted without it and its translation.
 
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use panoply_store::SystemClock;
 use panoply_ttm::answer::confidence::{Curve, NAMES, SIGNALS, Signals};
 use panoply_ttm::answer::{AnswerRequest, CITATIONS, Draft, Language, TAU};
 use panoply_ttm::eval::MemoryReportStore;
+use panoply_ttm::eval::sets::Bundled;
 use panoply_ttm::knowledge::Knowledge;
 use panoply_ttm::papers::NoPapers;
 use panoply_ttm::search::{Engine, corpus};
@@ -31,14 +32,25 @@ const PENALTY: f64 = 0.3;
 const STEPS: usize = 60;
 const FOLDS: usize = 10;
 
+/// A line of the calibration set.
 #[derive(Deserialize)]
-struct JudgedQuestion {
+struct Line {
     id: String,
     pair: String,
     lang: String,
     question: String,
     answerable: bool,
     any_of: Vec<String>,
+}
+
+/// A question with the wordings of each expected fact.
+struct JudgedQuestion {
+    id: String,
+    pair: String,
+    lang: String,
+    question: String,
+    answerable: bool,
+    facts: Vec<Vec<String>>,
 }
 
 /// Latency of an answer through the whole pipeline.
@@ -113,7 +125,8 @@ impl Case {
         let text: Vec<String> =
             draft.sentences.iter().map(|sentence| sentence.text.to_lowercase()).collect();
         let text = text.join("\n");
-        let held = judged.any_of.iter().any(|word| text.contains(&word.to_lowercase()));
+        let has = |fact: &Vec<String>| fact.iter().any(|word| text.contains(&word.to_lowercase()));
+        let held = judged.facts.iter().all(has);
         Ok(Self {
             id: judged.id.clone(),
             pair: judged.pair.clone(),
@@ -128,8 +141,30 @@ impl Case {
 }
 
 fn judged() -> Outcome<Vec<JudgedQuestion>> {
-    let lines = CALIBRATION.lines().filter(|line| !line.trim().is_empty());
-    lines.map(|line| serde_json::from_str(line).map_err(Into::into)).collect()
+    let mut questions: Vec<JudgedQuestion> = Vec::new();
+    for line in CALIBRATION.lines().filter(|line| !line.trim().is_empty()) {
+        let line: Line = serde_json::from_str(line)?;
+        questions.push(JudgedQuestion {
+            id: line.id,
+            pair: line.pair,
+            lang: line.lang,
+            question: line.question,
+            answerable: line.answerable,
+            facts: vec![line.any_of],
+        });
+    }
+    for one in Bundled::LayTune.questions()? {
+        let must = one.expected.must.into_iter();
+        questions.push(JudgedQuestion {
+            pair: one.id.clone(),
+            id: one.id,
+            lang: one.lang,
+            question: one.query,
+            answerable: one.expected.answer == Some(true),
+            facts: must.map(|fact| fact.any_of).collect(),
+        });
+    }
+    Ok(questions)
 }
 
 /// Newton's method on the penalised log-likelihood.

@@ -36,8 +36,18 @@ fn no_forbidden_word_is_written() {
 }
 
 #[test]
+fn every_insert_names_its_columns() {
+    assert_none(&tidy::inserts::positional(&Repository::here()));
+}
+
+#[test]
 fn no_confidence_is_written_down() {
     assert_none(&tidy::confidence::literals(&Repository::here()));
+}
+
+#[test]
+fn interfaces_of_one_system_are_under_a_cfg() {
+    assert_none(&tidy::portability::unconditional(&Repository::here()));
 }
 
 #[test]

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use panoply_contract::audit::{AuditLog, MemoryAuditLog};
 use panoply_contract::clock::Clock;
+use panoply_contract::compliance::EXAMPLE_TIME;
 use panoply_contract::kernel::{Kernel, Settings, World};
-use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::Observer;
 use panoply_contract::pack::Pack;
+use panoply_contract::sharing::{MemoryShareStore, ShareStore};
 use panoply_mcp::observe::CallLog;
 use panoply_store::{DeferredAuditLog, Home, KernelDb, SqliteAuditLog, StoreError, SystemClock};
 use uuid::Uuid;
@@ -86,16 +87,18 @@ impl App {
         };
         let mutations = KernelDb::open(&home.kernel())
             .unwrap_or_else(|_| KernelDb::open_lazily(&home.kernel()));
-        let made = packs::build(config, &PackData::Persistent(home.packs()))?;
+        let shares: Arc<dyn ShareStore> = Arc::clone(&mutations.0) as Arc<dyn ShareStore>;
+        let made = packs::build(config, &PackData::Persistent(home.clone()), &shares)?;
         let audit_health = Arc::new(AuditHealth::default());
         audit_health.check_chain(&home);
         let health = Health::new(home, Arc::clone(&log), made.supervisors, audit_health);
         let world = World {
-            clock: clock(),
             audit: log,
             mutations: Arc::new(mutations),
+            shares,
             incarnation: Uuid::new_v4(),
             observers: vec![Arc::new(CallLog)],
+            ..World::in_memory(clock())
         };
         let kernel = kernel(made.packs, world, settings(config, config.read_only))?;
         recover(&kernel);
@@ -103,7 +106,7 @@ impl App {
     }
 
     /// Builds a kernel over the sample data, for inspection and checks. It writes nothing, not even
-    /// audit rows.
+    /// audit rows, and its clock starts at the time for which examples are written.
     pub fn in_memory(config: &Config) -> Result<Self, Failure> {
         Self::without_home(
             config,
@@ -121,15 +124,14 @@ impl App {
         read_only: bool,
         data: &PackData,
     ) -> Result<Self, Failure> {
-        let made = packs::build(config, data)?;
-        let audit: Arc<dyn AuditLog> = Arc::new(MemoryAuditLog::default());
-        let world = World {
-            clock: clock(),
-            audit: Arc::clone(&audit),
-            mutations: Arc::new(MemoryMutationLog::default()),
-            incarnation: Uuid::new_v4(),
-            observers,
+        let shares: Arc<dyn ShareStore> = Arc::new(MemoryShareStore::default());
+        let made = packs::build(config, data, &shares)?;
+        let clock = match data {
+            PackData::Sample => Arc::new(SystemClock::starting_at(EXAMPLE_TIME)),
+            PackData::Persistent(_) | PackData::Ephemeral => clock(),
         };
+        let incarnation = Uuid::new_v4();
+        let world = World { shares, incarnation, observers, ..World::in_memory(clock) };
         let kernel = kernel(made.packs, world, settings(config, read_only))?;
         let health = Arc::new(Health::without_home(&why));
         let (storage, audit) = (Storage::Memory(why), Audit::Memory);

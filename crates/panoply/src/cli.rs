@@ -10,6 +10,7 @@ mod rmf;
 mod serve;
 mod tools;
 mod ttm;
+mod users;
 
 use std::path::PathBuf;
 
@@ -21,16 +22,17 @@ pub use self::backtest::{Backtest, BacktestFormat, BacktestImport, BacktestRepor
 pub use self::cgt::{
     Cgt, CgtExplain, CgtFx, CgtImport, CgtOptions, CgtParse, CgtReport, CgtRounding, CgtSplit,
 };
-pub use self::home::{Backup, Client, Completions, Doctor, Restore, Setup};
+pub use self::home::{Backup, Client, Completions, Doctor, Health, Man, Restore, Setup};
 pub use self::keys::{KeyProfile, Keys};
 pub use self::noema::{Noema, NoemaExport, NoemaImport, NoemaReplay};
-pub use self::rmf::{Rmf, RmfChart, RmfPackData, RmfSync};
+pub use self::rmf::{Rmf, RmfChart, RmfDiff, RmfPackData, RmfRollback, RmfSync};
 pub use self::serve::{Http, Serving, Stdio, ToolsOffer};
 pub use self::tools::{Call, Contract, Describe, Docs, Language, Tools};
 pub use self::ttm::{
     Ttm, TtmAsk, TtmEval, TtmImportPapers, TtmIngest, TtmJobs, TtmKind, TtmLang, TtmOcr, TtmRead,
     TtmSearch,
 };
+pub use self::users::Users;
 use crate::env_vars;
 
 /// Expert tools for AI agents, in packs, over the Model Context Protocol.
@@ -71,11 +73,16 @@ pub enum Command {
     /// Create, list and revoke API keys for HTTP
     #[command(subcommand)]
     Keys(Keys),
+    /// Add, list, export and erase users, whose data are separate
+    #[command(subcommand)]
+    Users(Users),
     /// UK Capital Gains Tax: parse, report, explain, import and exchange rates
     #[command(subcommand)]
     Cgt(Cgt),
     /// Check installation, home folder, stores and optional programs
     Doctor(Doctor),
+    /// Ask a running server whether it is ready; exit status 1 if not
+    Health(Health),
     /// Back up the home folder, also while servers are running
     Backup(Backup),
     /// Verify a backup against its manifest and restore it
@@ -96,6 +103,8 @@ pub enum Command {
     Ttm(Ttm),
     /// Print shell completions
     Completions(Completions),
+    /// Write the manual pages
+    Man(Man),
 }
 
 const STYLES: Styles = Styles::styled()

@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use panoply_contract::context::Lang;
 use panoply_contract::kernel::{Offer, Settings};
+use panoply_mcp::presentation::Presentation;
 use serde::Deserialize;
 
 pub use self::audit::{AuditSettings, Every, Span};
 use crate::cli::{Serving, ToolsOffer};
 use crate::env_vars::{self, Environment, Variable};
 use crate::failure::Failure;
+pub use crate::quota::Quotas;
 
 /// Name of the settings file in the home folder.
 pub const FILE: &str = "config.toml";
@@ -58,6 +60,12 @@ pub struct Config {
     pub oauth: Option<OAuth>,
     /// Checkpoints and retention of the audit log.
     pub audit: AuditSettings,
+    /// Maximum number of tenants per pack whose files are kept open.
+    pub open_tenants: usize,
+    /// The most that a tenant other than the local one may have.
+    pub quotas: Quotas,
+    /// How results are presented to clients.
+    pub presentation: Presentation,
     /// Settings tables of the packs.
     pub pack_settings: BTreeMap<String, toml::Table>,
 }
@@ -107,6 +115,12 @@ pub struct OAuth {
     pub resource: String,
     /// JWKS URL of the issuer.
     pub jwks_url: String,
+    /// Whether a subject without an account gets one with its first token.
+    #[serde(default)]
+    pub new_users: bool,
+    /// Claim with the name of the caller's workspace.
+    #[serde(default)]
+    pub workspace_claim: Option<String>,
 }
 
 impl Config {
@@ -162,6 +176,9 @@ impl Config {
             allowed_origins: words(env_vars::ALLOWED_ORIGINS).unwrap_or(file.http.allowed_origins),
             oauth: oauth(environment, file.oauth)?,
             audit: file.audit,
+            open_tenants: file.tenants.open,
+            quotas: file.tenants.quota,
+            presentation: file.mcp,
             pack_settings: file.pack,
         })
     }
@@ -204,6 +221,8 @@ struct File {
     http: HttpTable,
     oauth: Option<OAuth>,
     audit: AuditSettings,
+    tenants: TenantsTable,
+    mcp: Presentation,
     pack: BTreeMap<String, toml::Table>,
 }
 
@@ -234,6 +253,20 @@ struct ElicitationTable {
 impl Default for ElicitationTable {
     fn default() -> Self {
         Self { seconds: Settings::default().consent_time.as_secs() }
+    }
+}
+
+/// Settings of tenants.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct TenantsTable {
+    open: usize,
+    quota: Quotas,
+}
+
+impl Default for TenantsTable {
+    fn default() -> Self {
+        Self { open: 128, quota: Quotas::default() }
     }
 }
 
@@ -278,8 +311,15 @@ impl File {
 
 fn oauth(environment: &Environment, file: Option<OAuth>) -> Result<Option<OAuth>, Failure> {
     let variables = [env_vars::OAUTH_ISSUER, env_vars::OAUTH_RESOURCE, env_vars::OAUTH_JWKS_URL];
+    let new_users = parsed(environment, env_vars::OAUTH_NEW_USERS, "1 or 0", boolean)?;
     if variables.iter().all(|variable| environment.text(*variable).is_none()) {
-        return Ok(file);
+        return Ok(file.map(|oauth| OAuth {
+            new_users: new_users.unwrap_or(oauth.new_users),
+            workspace_claim: environment
+                .text(env_vars::OAUTH_WORKSPACE_CLAIM)
+                .or(oauth.workspace_claim),
+            ..oauth
+        }));
     }
     let value = |variable: Variable, of_file: Option<String>| {
         environment.text(variable).or(of_file).ok_or_else(|| {
@@ -295,6 +335,10 @@ fn oauth(environment: &Environment, file: Option<OAuth>) -> Result<Option<OAuth>
         issuer: value(env_vars::OAUTH_ISSUER, of_file(|oauth| oauth.issuer))?,
         resource: value(env_vars::OAUTH_RESOURCE, of_file(|oauth| oauth.resource))?,
         jwks_url: value(env_vars::OAUTH_JWKS_URL, of_file(|oauth| oauth.jwks_url))?,
+        new_users: new_users.unwrap_or(file.as_ref().is_some_and(|oauth| oauth.new_users)),
+        workspace_claim: environment
+            .text(env_vars::OAUTH_WORKSPACE_CLAIM)
+            .or_else(|| file.and_then(|oauth| oauth.workspace_claim)),
     }))
 }
 

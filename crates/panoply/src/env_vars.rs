@@ -70,6 +70,16 @@ pub const OAUTH_RESOURCE: Variable = Variable {
 /// JWKS URL of the issuer.
 pub const OAUTH_JWKS_URL: Variable =
     Variable { name: "PANOPLY_OAUTH_JWKS_URL", description: "JWKS URL of the issuer" };
+/// Accounts for unknown subjects.
+pub const OAUTH_NEW_USERS: Variable = Variable {
+    name: "PANOPLY_OAUTH_NEW_USERS",
+    description: "1: a subject without an account gets one with its first token",
+};
+/// Claim with the caller's workspace.
+pub const OAUTH_WORKSPACE_CLAIM: Variable = Variable {
+    name: "PANOPLY_OAUTH_WORKSPACE_CLAIM",
+    description: "claim of the tokens that names the caller's workspace",
+};
 
 /// Admin address.
 pub const ADMIN_ADDR: Variable = Variable {
@@ -83,7 +93,7 @@ pub const LAME_DUCK: Variable = Variable {
 };
 
 /// Variables of this program, in the order of the help.
-pub const OURS: [Variable; 14] = [
+pub const OURS: [Variable; 16] = [
     HOME,
     PACKS,
     TOOLS,
@@ -98,11 +108,18 @@ pub const OURS: [Variable; 14] = [
     OAUTH_ISSUER,
     OAUTH_RESOURCE,
     OAUTH_JWKS_URL,
+    OAUTH_NEW_USERS,
+    OAUTH_WORKSPACE_CLAIM,
 ];
 
 /// System variables for the user's folders and the search path.
 const SYSTEM: [&str; 7] =
     ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATH"];
+
+/// The time zone of the machine: `TZ`, or else the system's setting; UTC if there is neither.
+pub fn time_zone() -> jiff::tz::TimeZone {
+    jiff::tz::TimeZone::system()
+}
 
 /// Snapshot of the environment at startup.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +153,18 @@ impl Environment {
 
     /// The user's home directory.
     pub fn user_folder(&self) -> Option<PathBuf> {
-        self.system("HOME").or_else(|| self.system("USERPROFILE"))
+        // A shell on Windows may set HOME to a path that programs with a window do not use.
+        let names = if cfg!(windows) { ["USERPROFILE", "HOME"] } else { ["HOME", "USERPROFILE"] };
+        names.iter().find_map(|name| self.system(name))
+    }
+
+    /// `~/.config` on macOS too, for programs that do not follow the platform's convention there.
+    pub fn dot_config_folder(&self) -> Option<PathBuf> {
+        if cfg!(target_os = "macos") {
+            self.user_folder().map(|home| home.join(".config"))
+        } else {
+            self.settings_folder()
+        }
     }
 
     /// Data folder of this program by the conventions of the platform.
@@ -159,7 +187,9 @@ impl Environment {
         } else if cfg!(windows) {
             self.system("APPDATA")
         } else {
+            // The specification says to ignore a relative path.
             self.system("XDG_CONFIG_HOME")
+                .filter(|folder| folder.is_absolute())
                 .or_else(|| self.user_folder().map(|home| home.join(".config")))
         }
     }

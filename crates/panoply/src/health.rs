@@ -17,6 +17,7 @@ use std::time::Duration;
 use panoply_contract::audit::AuditLog;
 use panoply_contract::clock::Clock;
 use panoply_contract::supervise::Supervisor;
+use panoply_contract::tenant::TenantId;
 use panoply_mcp::transport::http::{Readiness, ReadinessProblem};
 use panoply_store::Home;
 use panoply_store::sqlite::FileIdentity;
@@ -115,7 +116,7 @@ impl Health {
             problems.extend(problem.map(|it| ReadinessProblem { blocking: false, ..it }));
         }
         for (name, supervisor) in &self.supervisors {
-            if let Err(error) = supervisor.pack() {
+            if let Err(error) = supervisor.pack(&TenantId::local()) {
                 let problem = blocking(name, &error.code, &error.message);
                 problems.push(ReadinessProblem { blocking: false, ..problem });
             }

@@ -18,7 +18,10 @@ mod out;
 mod packs;
 mod picture;
 mod progress_bar;
+mod quota;
+mod rmf_schedule;
 mod supervisor;
+mod tenant_supervisor;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -74,7 +77,11 @@ fn hear_signals() {
 }
 
 /// Serves one pack over stdio, regardless of the configured packs.
-pub fn serve_one_pack(name: &'static str, pack: &str) -> ExitCode {
+///
+/// The only arguments are `--help`, which prints `about`, and `--version`.
+pub fn serve_one_pack(name: &'static str, pack: &str, about: &'static str) -> ExitCode {
+    let command = clap::Command::new(name).version(env!("CARGO_PKG_VERSION")).about(about);
+    command.get_matches();
     hear_signals();
     let session = Session { environment: Environment::read(), home: None };
     commands::stdio::serve_one(name, pack, &session).unwrap_or_else(|failure| failure.report())

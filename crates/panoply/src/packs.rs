@@ -6,15 +6,19 @@ use std::sync::Arc;
 
 use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::pack::Pack;
+use panoply_contract::sharing::ShareStore;
 use panoply_contract::supervise::Supervisor;
-use panoply_store::StoreError;
+use panoply_contract::tenant::TenantId;
 use panoply_store::mutations::SqliteMutationLog;
 use panoply_store::roots::Roots;
+use panoply_store::{Home, StoreError};
 
 use crate::config::Config;
 use crate::env_vars::Environment;
 use crate::failure::Failure;
-use crate::supervisor::FileSupervisor;
+use crate::quota::{PackQuota, Quotas};
+use crate::supervisor::Open;
+use crate::tenant_supervisor::{TenantFiles, TenantSupervisor};
 
 /// All packs, in the order in which they are listed.
 pub(crate) const ALL: &[PackDef] = &[
@@ -46,13 +50,16 @@ pub(crate) struct PackConfig {
     pub(crate) data: PackData,
     /// Settings table `[pack.NAME]`.
     pub(crate) settings: toml::Table,
+    /// Whose data; `data` is the storage of this tenant.
+    pub(crate) tenant: TenantId,
+    pub(crate) quotas: Quotas,
 }
 
 /// Storage of the packs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum PackData {
-    /// Files in this folder, prefixed with the name of the pack.
-    Persistent(PathBuf),
+    /// Files in the folder `packs` of this home, prefixed with the name of the pack.
+    Persistent(Home),
     /// Memory only, because there is no home; mutations are refused.
     Ephemeral,
     /// Sample data of the tools' examples, for checks and documentation.
@@ -63,7 +70,7 @@ impl PackConfig {
     /// Path of a file of the pack, if storage is persistent.
     fn file(&self, name: &str) -> Option<PathBuf> {
         match &self.data {
-            PackData::Persistent(folder) => Some(folder.join(name)),
+            PackData::Persistent(home) => Some(home.packs().join(name)),
             PackData::Ephemeral | PackData::Sample => None,
         }
     }
@@ -78,22 +85,27 @@ pub(crate) struct PackSet {
 
 /// Builds the selected packs. A pack whose data cannot be opened is included and answers with an
 /// error until it can be opened.
-pub(crate) fn build(config: &Config, data: &PackData) -> Result<PackSet, Failure> {
+pub(crate) fn build(
+    config: &Config,
+    data: &PackData,
+    shares: &Arc<dyn ShareStore>,
+) -> Result<PackSet, Failure> {
     let mut built = PackSet::default();
     for def in select(&config.packs)? {
         let settings = config.pack_settings.get(def.name).cloned().unwrap_or_default();
-        let over = |data: &PackData| PackConfig { data: data.clone(), settings: settings.clone() };
+        let over = |data: &PackData| PackConfig {
+            data: data.clone(),
+            settings: settings.clone(),
+            tenant: TenantId::local(),
+            quotas: config.quotas,
+        };
         let (pack, supervisor) = match data {
             PackData::Persistent(_) if def.name == "rmf" => {
                 let (pack, supervisor) = supervised_rmf(&over(data))?;
                 (pack, Some(supervisor))
             }
-            PackData::Persistent(folder) if !def.files.is_empty() => {
-                let files = def.files.iter().map(|name| folder.join(name)).collect();
-                let kept = over(data);
-                let open = Box::new(move || (def.build)(&kept));
-                let shape = || (def.build)(&over(&PackData::Ephemeral));
-                let (pack, supervisor) = FileSupervisor::start(def.name, files, open, shape)?;
+            PackData::Persistent(home) if !def.files.is_empty() => {
+                let (pack, supervisor) = supervised(def, home, over, config.open_tenants, shares)?;
                 (pack, Some(supervisor))
             }
             PackData::Persistent(_) | PackData::Ephemeral | PackData::Sample => {
@@ -104,6 +116,26 @@ pub(crate) fn build(config: &Config, data: &PackData) -> Result<PackSet, Failure
         built.supervisors.extend(supervisor.map(|supervisor| (def.name, supervisor)));
     }
     Ok(built)
+}
+
+/// Supervises a pack whose files each tenant has for itself.
+fn supervised(
+    def: &'static PackDef,
+    home: &Home,
+    over: impl Fn(&PackData) -> PackConfig,
+    capacity: usize,
+    shares: &Arc<dyn ShareStore>,
+) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
+    let PackConfig { settings, quotas, .. } = over(&PackData::Ephemeral);
+    let open = Box::new(move |tenant: &TenantId, home: &Home| {
+        let data = PackData::Persistent(home.clone());
+        let (settings, tenant) = (settings.clone(), tenant.clone());
+        let config = PackConfig { data, settings, tenant, quotas };
+        Box::new(move || (def.build)(&config)) as Open
+    });
+    let shape = || (def.build)(&over(&PackData::Ephemeral));
+    let files = TenantFiles { name: def.name, home: home.clone(), files: def.files };
+    TenantSupervisor::start(files, open, capacity, Arc::clone(shares), shape)
 }
 
 /// Fails on an unknown pack name.
@@ -138,7 +170,9 @@ fn rmf(config: &PackConfig) -> Result<Pack, Failure> {
 }
 
 fn rmf_store(config: &PackConfig) -> Result<Arc<panoply_rmf::store::FundStore>, Failure> {
-    no_settings("rmf", config)?;
+    let settings: crate::rmf_schedule::RmfSettings =
+        config.settings.clone().try_into().map_err(|error| bad_settings("rmf", &error))?;
+    settings.schedule()?;
     let store = panoply_rmf::store::FundStore::at(config.file("rmf.tsv"))
         .map_err(|error| Failure::work(format!("cannot read the bundled dataset: {error}")))?;
     Ok(Arc::new(store))
@@ -151,16 +185,16 @@ struct SyncedFigures {
 }
 
 impl Supervisor for SyncedFigures {
-    fn pack(&self) -> Result<Arc<Pack>, ToolError> {
+    fn pack(&self, _: &TenantId) -> Result<Arc<Pack>, ToolError> {
         let Some(damage) = self.store.load_error() else { return Ok(Arc::clone(&self.pack)) };
         let message = "the synced figures of the pack `rmf` are damaged; other packs serve on";
         Err(ToolError::new(ErrorKind::Storage, "PACK_DAMAGED", message)
-            .hint("ask the operator to run `panoply rmf sync` again, or to delete `packs/rmf.tsv` and serve the bundled figures")
+            .hint("ask the operator to run `panoply rmf rollback`, or to delete `packs/rmf.tsv` and serve the bundled figures")
             .detail("pack", "rmf")
             .cause(damage))
     }
 
-    fn examine(&self) -> Result<(), ToolError> {
+    fn examine(&self, _: &TenantId) -> Result<(), ToolError> {
         Ok(())
     }
 }
@@ -180,29 +214,65 @@ fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
 }
 
 fn noema(config: &PackConfig) -> Result<Pack, Failure> {
-    use panoply_noema::{store::SqliteStore, tools};
+    use panoply_noema::store::{SqliteStore, Store};
+    use panoply_noema::tools;
     let settings: NoemaSettings =
         config.settings.clone().try_into().map_err(|error| bad_settings("noema", &error))?;
     let failed =
         |error: &dyn std::fmt::Display| Failure::work(format!("cannot open the cards: {error}"));
     let store = match &config.data {
-        PackData::Persistent(folder) => {
-            SqliteStore::open(&folder.join("noema.db")).map_err(|error| {
+        PackData::Persistent(home) => {
+            let file = home.pack("noema");
+            let store = SqliteStore::open(&file).map_err(|error| {
                 let failure = failed(&error).hint("run `panoply doctor`");
-                match error.into_store_error(&folder.join("noema.db")) {
+                match error.into_store_error(&file) {
                     Some(error) => failure.of_store(error),
                     None => failure,
                 }
-            })?
+            })?;
+            store.with_default_zone(machine_zone())
         }
         PackData::Ephemeral => SqliteStore::in_memory().map_err(|error| failed(&error))?,
         PackData::Sample => tools::sample::store().map_err(|error| failed(&error))?,
     };
     let roots = match &config.data {
-        PackData::Persistent(folder) => noema_roots(&settings, folder)?,
+        PackData::Persistent(home) => noema_roots(&settings, home, &config.tenant)?,
         PackData::Ephemeral | PackData::Sample => Roots::default(),
     };
-    Ok(tools::pack_with(Arc::new(store), roots))
+    let store = Arc::new(store);
+    let counted: Arc<dyn Store> = Arc::clone(&store) as Arc<dyn Store>;
+    let pack = tools::pack_with(store, roots);
+    let count = move || {
+        let cards = counted.read(|reader| {
+            let decks = reader.decks()?;
+            let lanes = decks.iter().map(|deck| reader.lanes(deck.id, 0));
+            let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
+            Ok(lanes.iter().flatten().map(|lane| lane.cards).sum::<i64>())
+        })?;
+        Ok(u64::try_from(cards).unwrap_or(0))
+    };
+    Ok(with_quota(pack, config, ("cards", config.quotas.cards), count))
+}
+
+/// Adds the quota of a tenant's pack.
+fn with_quota(
+    pack: Pack,
+    config: &PackConfig,
+    most: (&'static str, u64),
+    count: impl Fn() -> Result<u64, ToolError> + Send + Sync + 'static,
+) -> Pack {
+    let PackData::Persistent(home) = &config.data else { return pack };
+    let quota = PackQuota::of(&config.tenant, home, config.quotas.megabytes, most, count);
+    match quota {
+        Some(quota) => pack.with_quota(move |growth| quota.check(growth)),
+        None => pack,
+    }
+}
+
+/// The time zone of this machine, for learners who have set none.
+pub(crate) fn machine_zone() -> panoply_noema::fsrs::Zone {
+    let now = crate::app::clock().now();
+    panoply_noema::fsrs::Zone::of(&crate::env_vars::time_zone(), now)
 }
 
 /// `[pack.noema]`.
@@ -214,12 +284,14 @@ struct NoemaSettings {
     roots: Vec<PathBuf>,
 }
 
-fn noema_roots(settings: &NoemaSettings, folder: &Path) -> Result<Roots, Failure> {
-    let files = folder.parent().unwrap_or(folder).join("noema").join("files");
+/// Folders that callers may name. Those of the settings belong to the local tenant.
+fn noema_roots(settings: &NoemaSettings, home: &Home, tenant: &TenantId) -> Result<Roots, Failure> {
+    let files = home.folder().join("noema").join("files");
     // An unwritable home has no such folder and needs none.
     let _ = std::fs::create_dir_all(&files);
     let own = files.is_dir().then_some(files);
-    let all: Vec<PathBuf> = own.into_iter().chain(settings.roots.iter().cloned()).collect();
+    let shared = settings.roots.iter().filter(|_| tenant.is_local()).cloned();
+    let all: Vec<PathBuf> = own.into_iter().chain(shared).collect();
     Roots::of(&all).map_err(|error| {
         let message = format!("`roots` in `[pack.noema]`: a folder cannot be used: {error}");
         Failure::usage(message).hint("use existing folders with absolute paths")
@@ -227,6 +299,7 @@ fn noema_roots(settings: &NoemaSettings, folder: &Path) -> Result<Roots, Failure
 }
 
 fn backtest(config: &PackConfig) -> Result<Pack, Failure> {
+    use panoply_backtest::store::Store as _;
     no_settings("backtest", config)?;
     let Some(catalog) = config.file("backtest.db") else {
         let store = panoply_backtest::store::memory::MemoryStore::default();
@@ -234,7 +307,15 @@ fn backtest(config: &PackConfig) -> Result<Pack, Failure> {
     };
     let store = Arc::new(backtest_store(&catalog)?);
     let log = SqliteMutationLog(Arc::clone(&store));
-    Ok(panoply_backtest::tools::pack(store).with_mutation_log(Arc::new(log)))
+    let counted = Arc::clone(&store);
+    let pack = panoply_backtest::tools::pack(store).with_mutation_log(Arc::new(log));
+    let count = move || {
+        let runs = counted.runs().map_err(|error| {
+            ToolError::system("the runs cannot be counted").cause(error.to_string())
+        })?;
+        Ok(u64::try_from(runs.len()).unwrap_or(u64::MAX))
+    };
+    Ok(with_quota(pack, config, ("runs", config.quotas.runs), count))
 }
 
 /// Opens the run catalog.
@@ -255,6 +336,7 @@ pub(crate) fn backtest_store(
 }
 
 fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
+    use panoply_ttm::user_data::DocumentStore as _;
     use panoply_ttm::{jobs::JobService, papers::NoPapers, store::SqliteUserStore, tools};
     let settings = ttm_settings(&config.settings)?;
     let reports: Arc<dyn panoply_ttm::eval::ReportStore> = match config.file("ttm-eval.db") {
@@ -263,13 +345,31 @@ fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
     };
     let secret = |name: &str| Environment::default().secret(name);
     let built = match &config.data {
-        PackData::Persistent(folder) => {
-            let user_store = Arc::new(SqliteUserStore::at(folder.join("ttm.db")));
-            let ingest = ttm_ingest(&settings, folder, &[])?;
+        PackData::Persistent(home) => {
+            let user_store = Arc::new(SqliteUserStore::at(home.pack("ttm")));
+            let ingest = match config.tenant.is_local() {
+                true => ttm_ingest(&settings, home, &[])?,
+                // The folders of the settings belong to the local tenant.
+                false => {
+                    let inbox = home.folder().join("ttm").join("inbox");
+                    // An unwritable home has no such folder and needs none.
+                    let _ = std::fs::create_dir_all(&inbox);
+                    let own = panoply_ttm::tools::Settings { roots: None, ..settings.clone() };
+                    ttm_ingest(&own, home, &[])?
+                }
+            };
             let jobs = JobService::new(Arc::clone(&user_store), ingest, crate::app::clock());
             let log = SqliteMutationLog(Arc::clone(&user_store));
+            let counted = Arc::clone(&user_store);
+            let count = move || {
+                let documents = counted.documents().map_err(|error| {
+                    ToolError::system("the documents cannot be counted").cause(error.to_string())
+                })?;
+                Ok(u64::try_from(documents.len()).unwrap_or(u64::MAX))
+            };
             tools::pack_with_jobs(user_store, reports, &settings, secret, Some(jobs))
                 .map(|pack| pack.with_mutation_log(Arc::new(log)))
+                .map(|pack| with_quota(pack, config, ("documents", config.quotas.documents), count))
         }
         PackData::Ephemeral | PackData::Sample => {
             tools::pack_with(Arc::new(NoPapers), reports, &settings, secret)
@@ -285,15 +385,14 @@ pub(crate) fn ttm_settings(
     settings.clone().try_into().map_err(|error: toml::de::Error| bad_settings("ttm", &error))
 }
 
-/// Ingest settings for the packs' folder of a home. Files under `more` are readable too.
+/// Ingest settings of a home. Files under `more` are readable too.
 pub(crate) fn ttm_ingest(
     settings: &panoply_ttm::tools::Settings,
-    folder: &std::path::Path,
+    home: &Home,
     more: &[PathBuf],
 ) -> Result<panoply_ttm::jobs::Settings, Failure> {
     use panoply_ttm::ingest::reader::{Limits, child::ReaderCommand};
-    let home = folder.parent().unwrap_or(folder);
-    let inbox = home.join("ttm").join("inbox");
+    let inbox = home.folder().join("ttm").join("inbox");
     let mut allowed = match &settings.roots {
         Some(roots) => roots.clone(),
         // The inbox is optional.
@@ -324,7 +423,7 @@ pub(crate) fn ttm_ingest(
             program,
             arguments: vec!["ttm".to_owned(), "read-document".to_owned()],
         },
-        folder: folder.join("ttm-jobs"),
+        folder: home.packs().join("ttm-jobs"),
     })
 }
 
@@ -369,7 +468,10 @@ mod tests {
     fn settings_of_a_pack_are_checked() {
         let built = |build: BuildPack, settings: &str| {
             let settings = settings.parse().unwrap();
-            build(&PackConfig { data: PackData::Sample, settings }).map(|pack| pack.info().name)
+            let tenant = TenantId::local();
+            let quotas = Quotas::default();
+            let config = PackConfig { data: PackData::Sample, settings, tenant, quotas };
+            build(&config).map(|pack| pack.info().name)
         };
         assert_eq!(built(cgt, "errors = 'result'").unwrap(), "cgt");
         let cases = [
@@ -380,7 +482,8 @@ mod tests {
             (ttm, "chat = {base_url = 'ftp://x', model = 'm'}", "not an http address"),
             (ttm, "chat = {base_url = 'http://x/v1'}", "missing field `model`"),
             (ttm, "embedder = {kind = 'file', folder = '/no/such'}", "no folder `/no/such`"),
-            (rmf, "x = 1", "`x` in `[pack.rmf]` is not a setting"),
+            (rmf, "x = 1", "unknown field `x`"),
+            (rmf, "sync = 'weekly'", "`sync` in `[pack.rmf]` is `weekly`"),
         ];
         for (build, settings, expected) in cases {
             let failure = built(build, settings).unwrap_err();

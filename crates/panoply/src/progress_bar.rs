@@ -15,6 +15,11 @@ impl ProgressBar {
         Self { label: label.into(), enabled: io::stderr().is_terminal(), last_percent: u64::MAX }
     }
 
+    /// Whether standard error is a terminal.
+    pub(crate) const fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
     /// Redraws the bar when the percentage has changed.
     pub(crate) fn show(&mut self, done: u64, total: u64) {
         let percent = percent(done, total);

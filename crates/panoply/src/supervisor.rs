@@ -1,5 +1,5 @@
-//! Supervises the files of a pack: reopens them after a failure, and refuses calls while a file
-//! is damaged, deleted or replaced. Other packs are not affected.
+//! Supervises the files of a pack of one tenant: reopens them after a failure, and refuses calls
+//! while a file is damaged, deleted or replaced. Other packs and tenants are not affected.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use panoply_contract::clock::Clock;
 use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::pack::Pack;
-use panoply_contract::supervise::Supervisor;
 use panoply_store::StoreError;
 use panoply_store::check::{self, CheckDepth};
 use panoply_store::sqlite::FileIdentity;
+use panoply_store::tenants::TenantStore;
 
 use crate::app;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const EXAMINE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Opens a pack.
-type Open = Box<dyn Fn() -> Result<Pack, Failure> + Send + Sync>;
+pub(crate) type Open = Box<dyn Fn() -> Result<Pack, Failure> + Send + Sync>;
 
 /// Supervises a pack with files in the home.
 pub(crate) struct FileSupervisor {
@@ -56,20 +56,16 @@ enum Fault {
 type Stamp = (FileIdentity, u64, std::time::SystemTime);
 
 impl FileSupervisor {
-    /// Opens the pack. If that fails, `shape` supplies the declarations of its tools.
+    /// Opens the pack. Fails for invalid settings only.
     pub(crate) fn start(
         name: &'static str,
         files: Vec<PathBuf>,
         open: Open,
-        shape: impl FnOnce() -> Result<Pack, Failure>,
-    ) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
+    ) -> Result<Self, Failure> {
         let clock = app::clock();
         let opened = open();
-        let (shape, pack, fault) = match opened {
-            Ok(pack) => {
-                let pack = Arc::new(pack);
-                (Arc::clone(&pack), Some(pack), None)
-            }
+        let (pack, fault) = match opened {
+            Ok(pack) => (Some(Arc::new(pack)), None),
             Err(failure) if failure.is_usage() => return Err(failure),
             Err(failure) => {
                 let cause = failure.store().map_or_else(String::new, |error| error.chain());
@@ -79,17 +75,20 @@ impl FileSupervisor {
                     "a pack cannot be opened and answers with an error: {}; see `panoply doctor`",
                     failure.message()
                 );
-                let fault =
-                    Fault::NotOpened(failure.store().cloned(), failure.message().to_owned());
-                (Arc::new(shape()?), None, Some(fault))
+                let why = failure.message().to_owned();
+                (None, Some(Fault::NotOpened(failure.store().cloned(), why)))
             }
         };
         let state =
             State { pack, opened: Vec::new(), fault, tried: clock.monotonic(), examined: None };
-        let supervisor = Arc::new(Self { name, files, open, clock, state: Mutex::new(state) });
+        let supervisor = Self { name, files, open, clock, state: Mutex::new(state) };
         supervisor.lock().record_identities(&supervisor.files);
-        let supervisor: Arc<dyn Supervisor> = supervisor;
-        Ok((Pack::supervised(&shape, Arc::clone(&supervisor)), supervisor))
+        Ok(supervisor)
+    }
+
+    /// The pack, if it could be opened at the start.
+    pub(crate) fn opened(&self) -> Option<Arc<Pack>> {
+        self.lock().pack.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -146,8 +145,15 @@ impl State {
     }
 }
 
-impl Supervisor for FileSupervisor {
-    fn pack(&self) -> Result<Arc<Pack>, ToolError> {
+impl TenantStore for FileSupervisor {
+    fn in_use(&self) -> bool {
+        self.lock().pack.as_ref().is_some_and(|pack| Arc::strong_count(pack) > 1)
+    }
+}
+
+impl FileSupervisor {
+    /// The open pack; tries to open it again when that is due.
+    pub(crate) fn pack(&self) -> Result<Arc<Pack>, ToolError> {
         let mut state = self.lock();
         if let Some(pack) = state.pack.clone() {
             for (file, identity) in &state.opened {
@@ -186,7 +192,8 @@ impl Supervisor for FileSupervisor {
         }
     }
 
-    fn examine(&self) -> Result<(), ToolError> {
+    /// Checks the files after an internal error; returns the damage found.
+    pub(crate) fn examine(&self) -> Result<(), ToolError> {
         let due =
             |state: &State| state.examined.is_none_or(|last| self.since(last) >= EXAMINE_INTERVAL);
         {

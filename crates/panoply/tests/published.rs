@@ -23,7 +23,13 @@ fn published_schemas_stay_compatible() {
     );
     server.initialize("2025-11-25");
     let listed = server.result("tools/list", json!({}));
-    let now = record(listed["tools"].as_array().unwrap());
+    let mut tools = listed["tools"].as_array().unwrap().clone();
+    for tool in &mut tools {
+        // The list leaves out arguments that are rarely used.
+        let described = server.call_tool("describe-tool", json!({"name": tool["name"]}));
+        tool["inputSchema"] = described["structuredContent"]["data"]["inputSchema"].clone();
+    }
+    let now = record(&tools);
     assert!(now.contains_key("search-tools"), "{listed}");
 
     let path = root().join(RECORD);

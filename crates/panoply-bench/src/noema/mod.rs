@@ -106,7 +106,10 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
     table.row("open", open, Goal::Cpu(15.0), "open");
     for (query, name, goal) in SEARCHES {
         let query_tree = search::parse(query).map_err(|error| error.to_string())?;
-        let timing = SearchContext { now: NOW, calendar: DeckOptions::default().calendar() };
+        let timing = SearchContext {
+            now: NOW,
+            calendar: DeckOptions::default().calendar(panoply_noema::fsrs::Zone::UTC),
+        };
         let found = time_work(RUNS, || {
             whole.read(|records| {
                 records.search(&query_tree, timing, SortOrder::Created, 0, u64::MAX)

@@ -22,6 +22,7 @@ const TABLE: &[(&str, &[&str])] = &[
     (
         "panoply-contract",
         &[
+            "crossbeam-channel",
             "futures",
             "governor",
             "jiff",
@@ -103,6 +104,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "axum",
             "clap",
             "clap_complete",
+            "clap_mangen",
             "futures",
             "jiff",
             "mimalloc",
@@ -118,6 +120,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "tokio",
             "tokio-util",
             "toml",
+            "toml_edit",
             "tracing",
             "ttf-parser",
             "ureq",

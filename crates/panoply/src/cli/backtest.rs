@@ -30,6 +30,11 @@ pub enum Backtest {
         /// Id of the run
         run: String,
     },
+    /// Verify the checksums of sealed runs
+    Verify {
+        /// Ids of the runs [default: all]
+        runs: Vec<String>,
+    },
     /// Delete a run and all its events
     Delete {
         /// Id of the run
@@ -52,7 +57,7 @@ pub struct BacktestImport {
     /// Security, for files without one [default: the file name]
     #[arg(long, value_name = "NAME")]
     pub symbol: Option<String>,
-    /// JSON file with the run description: runId, startTime, endTime, strategyName
+    /// JSON file with the run description: runId, startTime, endTime, strategyName, parameters
     #[arg(long, value_name = "RUN.json")]
     pub run: Option<PathBuf>,
     /// Leave the runs open for further events

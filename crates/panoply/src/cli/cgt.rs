@@ -9,7 +9,7 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 pub enum Cgt {
     /// Parse transactions; list them or all errors
     Parse(CgtParse),
-    /// Report gains and losses by tax year, as table, JSON, PDF or HTML
+    /// Report gains and losses by tax year, as text, JSON, CSV, PDF or HTML
     Report(CgtReport),
     /// Explain the matching and gain of a disposal
     Explain(CgtExplain),
@@ -37,9 +37,9 @@ pub struct CgtReport {
     /// Transaction files, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// First year of the tax year: 2024 is 2024/25 [default: all with disposals]
+    /// Tax year: 2024 or 2024/25 [default: all with disposals]
     #[arg(long)]
-    pub year: Option<i64>,
+    pub year: Option<String>,
     /// Rounding of figures
     #[arg(long, value_enum, default_value = "per-leg")]
     pub rounding: CgtRounding,
@@ -55,6 +55,9 @@ pub struct CgtReport {
     /// Write an HTML page to this file, which must not exist
     #[arg(long, value_name = "PATH", group = "documents")]
     pub html: Option<PathBuf>,
+    /// Write a CSV with one row per match to this file, which must not exist
+    #[arg(long, value_name = "PATH", group = "documents")]
+    pub csv: Option<PathBuf>,
     /// With --pdf or --html: name of the taxpayer
     #[arg(long, requires = "documents")]
     pub name: Option<String>,
@@ -92,6 +95,12 @@ pub struct CgtImport {
     /// Schwab equity awards file
     #[arg(long, value_name = "FILE")]
     pub awards: Option<PathBuf>,
+    /// Name of the account: rows of different accounts are never duplicates
+    #[arg(long)]
+    pub account: Option<String>,
+    /// Use HMRC's monthly rates instead of the broker's
+    #[arg(long)]
+    pub hmrc_rates: bool,
     /// Write the transactions to this file, which must not exist
     #[arg(long, short, value_name = "PATH")]
     pub output: Option<PathBuf>,

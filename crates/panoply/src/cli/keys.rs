@@ -12,6 +12,12 @@ pub enum Keys {
         /// Permissions of the key
         #[arg(long, value_enum, default_value = "agent")]
         profile: KeyProfile,
+        /// User whose data the key acts on, see `panoply users` [default: the local tenant]
+        #[arg(long)]
+        user: Option<String>,
+        /// Workspace of the user whose runs and documents the key acts on
+        #[arg(long, requires = "user")]
+        workspace: Option<String>,
         /// Days until the key expires [default: never]
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
         expires: Option<u16>,
@@ -41,4 +47,6 @@ pub enum KeyProfile {
     Agent,
     /// Read only
     Reader,
+    /// Metrics and audit rows of all tenants, and no data of a tenant
+    Operator,
 }

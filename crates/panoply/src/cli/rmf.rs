@@ -9,6 +9,12 @@ use clap::{Args, Subcommand};
 pub enum Rmf {
     /// Sync the dataset from the Thai SEC Open API; resumable after an interruption
     Sync(RmfSync),
+    /// List the previous generations of the synced dataset
+    History,
+    /// Show figures gained, lost and changed between generations
+    Diff(RmfDiff),
+    /// Restore a previous generation of the synced dataset
+    Rollback(RmfRollback),
     /// Draw the NAV of a fund as SVG or PNG
     Chart(RmfChart),
     /// Pack a snapshot into the bundled dataset file
@@ -24,9 +30,34 @@ pub struct RmfSync {
     /// Fetch NAVs from this date [default: after each fund's last NAV]
     #[arg(long, value_name = "DATE", value_parser = crate::commands::rmf::date)]
     pub since: Option<jiff::civil::Date>,
+    /// Take the fetched figures of this fund though they fail a check; repeatable
+    #[arg(long, value_name = "CODE")]
+    pub accept: Vec<String>,
     /// Base URL of the API, for tests
     #[arg(long, value_name = "URL", hide = true)]
     pub base_url: Option<String>,
+    /// Divide every wait by this number, for tests against a local stub
+    #[arg(long, value_name = "N", hide = true, default_value_t = 1)]
+    pub speed: u32,
+}
+
+/// `panoply rmf diff`.
+#[derive(Debug, Args)]
+pub struct RmfDiff {
+    /// First generation [default: the latest previous one]
+    #[arg(value_name = "FROM")]
+    pub from: Option<u32>,
+    /// Second generation [default: the active dataset]
+    #[arg(value_name = "TO")]
+    pub to: Option<u32>,
+}
+
+/// `panoply rmf rollback`.
+#[derive(Debug, Args)]
+pub struct RmfRollback {
+    /// Generation to restore [default: the latest previous one]
+    #[arg(value_name = "GENERATION")]
+    pub generation: Option<u32>,
 }
 
 /// `panoply rmf chart`.

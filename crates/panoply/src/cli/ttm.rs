@@ -114,7 +114,7 @@ pub struct TtmEval {
     /// Question set: smoke, curated or custom [default: curated, or custom with --file]
     #[arg(long)]
     pub set: Option<String>,
-    /// Split of curated: held (held-out), tune, or all [default: held]
+    /// Split of curated: held (held-out), tune, all, or lay (everyday wording) [default: held]
     #[arg(long)]
     pub split: Option<String>,
     /// Custom questions, one JSON object per line

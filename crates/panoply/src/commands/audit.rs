@@ -6,7 +6,7 @@ mod retention;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog as _, AuditRow};
+use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog as _, AuditRow, AuditView};
 use panoply_contract::table::Table;
 use panoply_store::{Home, SqliteAuditLog};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub(super) fn run(audit: &Audit, session: &Session) -> Result<ExitCode, Failure>
             let filter = AuditFilter {
                 tool: tool.clone(),
                 trace_id: trace.clone(),
-                partition: None,
+                view: AuditView::All,
                 errors_only: *errors,
                 before: None,
                 limit: usize::from(*limit),
@@ -103,7 +103,7 @@ fn caller(entry: &AuditEntry) -> String {
     entry.provenance.credential.as_deref().unwrap_or(&entry.partition).to_owned()
 }
 
-fn as_json(AuditRow { sequence, entry }: &AuditRow) -> Value {
+pub(super) fn as_json(AuditRow { sequence, entry }: &AuditRow) -> Value {
     json!({
         "sequence": sequence,
         "at": entry.at.to_string(),

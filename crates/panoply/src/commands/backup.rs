@@ -7,7 +7,7 @@ use panoply_contract::clock::Clock as _;
 use panoply_contract::context::Provenance;
 use panoply_store::backup::{self, BackupError, ExistingData, Manifest};
 use panoply_store::{Home, SqliteAuditLog, SystemClock};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Session, block_on};
 use crate::cli::{Backup, Restore};
@@ -25,7 +25,7 @@ pub(super) fn run(command: &Backup, session: &Session) -> Result<ExitCode, Failu
     let program = concat!("panoply ", env!("CARGO_PKG_VERSION"));
     let manifest = backup::back_up(&home, &command.folder, program, now)
         .map_err(|error| backup_failure(&error))?;
-    record(&home, "panoply backup", &manifest)?;
+    record(&home, "panoply backup", &about(&manifest))?;
     print(&manifest, "Copied", &command.folder.display().to_string(), command.json)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn restore(command: &Restore, session: &Session) -> Result<ExitCode, 
     let existing = if command.replace { ExistingData::MoveAside } else { ExistingData::Keep };
     let manifest = backup::restore(&command.folder, &home, existing)
         .map_err(|error| backup_failure(&error))?;
-    record(&home, "panoply restore", &manifest)?;
+    record(&home, "panoply restore", &about(&manifest))?;
     print(&manifest, "Restored", &home.folder().display().to_string(), command.json)
 }
 
@@ -61,11 +61,14 @@ fn backup_failure(error: &BackupError) -> Failure {
     Failure::work(message).hint(hint)
 }
 
-/// Records the operation in the audit log of the home.
-fn record(home: &Home, tool: &str, manifest: &Manifest) -> Result<(), Failure> {
+fn about(manifest: &Manifest) -> Value {
+    json!({"made": manifest.made, "files": manifest.files})
+}
+
+/// Records an operation of the command line in the audit log of the home.
+pub(super) fn record(home: &Home, tool: &str, about: &Value) -> Result<(), Failure> {
     let failed = |error: panoply_contract::error::ToolError| Failure::work(error.message);
-    let about = json!({"made": manifest.made, "files": manifest.files});
-    let (hash, _) = Fingerprint::of(&about).map_err(failed)?;
+    let (hash, _) = Fingerprint::of(about).map_err(failed)?;
     let entry = AuditEntry {
         call_id: None,
         at: SystemClock::new().now(),

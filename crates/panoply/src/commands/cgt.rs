@@ -1,17 +1,23 @@
 //! `panoply cgt`: UK Capital Gains Tax on the command line.
 //!
-//! Each command calls a tool through the pipeline. Only PDF and HTML reports are generated
-//! directly: they are files, which agents cannot use.
+//! Reports and imports are computed directly, so that files of any size are read and written;
+//! the other commands call a tool through the pipeline.
 
 use std::fs::OpenOptions;
-use std::io::{Read as _, Write as _};
+use std::io::{BufWriter, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use panoply_cgt::dsl;
 use panoply_cgt::engine::report::Rounding;
 use panoply_cgt::engine::{Options, SameDaySplit};
-use panoply_cgt::tools::{DocumentFormat, ReportRequest, Settings, render_report};
-use panoply_contract::dialect::Envelope;
+use panoply_cgt::import::decode::decode_owned;
+use panoply_cgt::import::{Broker, File, RateChoice, read_all};
+use panoply_cgt::tax_year::TaxYear;
+use panoply_cgt::tools::{
+    DocumentFormat, RenderError, ReportRequest, Settings, read_transactions, render_report,
+};
+use panoply_contract::error::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{Session, call};
@@ -28,60 +34,77 @@ pub(super) fn run(command: &Cgt, session: &Session) -> Result<ExitCode, Failure>
         }
         Cgt::Report(report) => run_report(report, session),
         Cgt::Explain(explain) => run_explain(explain, session),
-        Cgt::Import(import) => run_import(import, session),
+        Cgt::Import(import) => run_import(import),
         Cgt::Fx(fx) => run_fx(fx, session),
     }
 }
 
+/// Reads files of any size; each format is written as it is made.
 fn run_report(report: &CgtReport, session: &Session) -> Result<ExitCode, Failure> {
-    let content = joined(&report.files)?;
-    let documents = [(&report.pdf, DocumentFormat::Pdf), (&report.html, DocumentFormat::Html)];
-    let documents = documents.into_iter().filter_map(|(path, form)| Some((path.as_deref()?, form)));
-    let documents: Vec<(&Path, DocumentFormat)> = documents.collect();
-    if !documents.is_empty() {
-        return print_documents(report, &content, &documents, session);
-    }
-    let mut input = arguments(&content, &report.options);
-    if let Some(year) = report.year {
-        input.insert("year".to_owned(), year.into());
-    }
-    input.insert("rounding".to_owned(), report.rounding.word().into());
-    call::run_with(session, "calculate_report", Value::Object(input), report.json)
-}
-
-fn print_documents(
-    report: &CgtReport,
-    content: &str,
-    documents: &[(&Path, DocumentFormat)],
-    session: &Session,
-) -> Result<ExitCode, Failure> {
-    let config = session.config()?;
-    let settings = config.pack_settings.get("cgt").cloned().unwrap_or_default();
-    let settings: Settings = settings
-        .try_into()
-        .map_err(|error| Failure::usage(format!("invalid cgt settings: {error}")))?;
-    let asked = ReportRequest {
-        content,
-        year: report.year,
+    let year = report.year.as_deref().map(TaxYear::parse).transpose();
+    let request = ReportRequest {
+        year: year.map_err(|bad| Failure::usage(bad.to_string()))?,
         name: report.name.as_deref(),
         rounding: report.rounding.into(),
         options: Options {
             allow_short: report.options.allow_short,
             same_day_split: report.options.same_day_split.into(),
+            ..Options::default()
         },
     };
-    for (path, form) in documents {
-        let bytes = render_report(&settings, &asked, *form).map_err(|error| {
-            let failure = Failure::work(error.message);
-            match error.hint {
-                Some(hint) => failure.hint(hint),
-                None => failure,
+    let settings = settings(session)?;
+    let rows = read_transactions(joined(&report.files)?).map_err(refused)?;
+    let files = [
+        (&report.pdf, DocumentFormat::Pdf),
+        (&report.html, DocumentFormat::Html),
+        (&report.csv, DocumentFormat::Csv),
+    ];
+    let files = files.into_iter().filter_map(|(path, form)| Some((path.as_deref()?, form)));
+    let files: Vec<(&Path, DocumentFormat)> = files.collect();
+    if files.is_empty() {
+        let form = if report.json { DocumentFormat::Json } else { DocumentFormat::Text };
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        let written = render_report(&settings, &rows, &request, form, &mut out);
+        let written = written.and_then(|()| Ok(out.flush()?));
+        return match written {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(RenderError::Input(error)) => Err(refused(error)),
+            // The reader, such as `head`, has seen enough.
+            Err(RenderError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(RenderError::Output(error)) => Err(Failure::work(format!("cannot write: {error}"))),
+        };
+    }
+    for (path, form) in files {
+        let mut file = BufWriter::new(create_new(path)?);
+        let written = render_report(&settings, &rows, &request, form, &mut file);
+        let written = written.and_then(|()| Ok(file.flush()?));
+        written.map_err(|error| {
+            // A partial document could be taken for a whole one.
+            let _ = std::fs::remove_file(path);
+            match error {
+                RenderError::Input(error) => refused(error),
+                RenderError::Output(error) => unwritable(path, &error),
             }
         })?;
-        write_new(path, &bytes)?;
         notice(format_args!("{FAINT}wrote {}{FAINT:#}", path.display()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn settings(session: &Session) -> Result<Settings, Failure> {
+    let config = session.config()?;
+    let settings = config.pack_settings.get("cgt").cloned().unwrap_or_default();
+    settings.try_into().map_err(|error| Failure::usage(format!("invalid cgt settings: {error}")))
+}
+
+fn refused(error: ToolError) -> Failure {
+    let failure = Failure::work(error.message);
+    match error.hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
 }
 
 fn run_explain(explain: &CgtExplain, session: &Session) -> Result<ExitCode, Failure> {
@@ -92,52 +115,64 @@ fn run_explain(explain: &CgtExplain, session: &Session) -> Result<ExitCode, Fail
 }
 
 /// Transactions go to standard output or to a file, warnings to standard error.
-fn run_import(import: &CgtImport, session: &Session) -> Result<ExitCode, Failure> {
-    let mut files = Vec::new();
+fn run_import(import: &CgtImport) -> Result<ExitCode, Failure> {
+    let awards = import.awards.as_deref().map(text_of).transpose()?;
+    let mut texts = Vec::new();
     for path in &import.files {
-        let mut file = json!({"name": path.display().to_string(), "content": text_of(path)?});
-        if let Some(object) = file.as_object_mut() {
-            if let Some(broker) = &import.broker {
-                object.insert("broker".to_owned(), broker.clone().into());
-            }
-            if let Some(awards) = &import.awards {
-                object.insert("awards".to_owned(), text_of(awards)?.into());
-            }
-        }
-        files.push(file);
+        texts.push((path.display().to_string(), text_of(path)?));
     }
-    let mut lines: Vec<String> = Vec::new();
-    let mut offset = 0;
-    loop {
-        let input = json!({"files": files, "offset": offset});
-        if import.json {
-            return call::run_with(session, "import_transactions", input, true);
-        }
-        let envelope = call::answer(session, "import_transactions", input)?;
-        let Envelope::Result { structured: Some(reply), is_error: false, .. } = &envelope else {
-            return call::show(&envelope, false, false);
+    let mut files = Vec::new();
+    for (name, text) in &texts {
+        let broker = match import.broker.as_deref() {
+            Some(word) => Broker::parse(word),
+            None => Broker::recognise(text),
         };
-        let reply = reply.value();
-        lines.extend(reply.pointer("/cgt_content").and_then(Value::as_str).map(str::to_owned));
-        match reply.pointer("/page/next_offset").and_then(Value::as_u64) {
-            Some(next) => offset = next,
-            None => {
-                for list in ["warnings", "duplicates"] {
-                    let notes = reply.get(list).and_then(Value::as_array).into_iter().flatten();
-                    notes
-                        .filter_map(Value::as_str)
-                        .for_each(|note| notice(format_args!("{list}: {note}")));
-                }
-                break;
-            }
-        }
+        let known: Vec<&str> = Broker::ALL.iter().map(|broker| broker.as_str()).collect();
+        let broker = broker.ok_or_else(|| {
+            Failure::work(format!("the broker of `{name}` is not known"))
+                .hint(format!("name it with --broker: one of {}", known.join(", ")))
+        })?;
+        let rates = if import.hmrc_rates { RateChoice::Hmrc } else { RateChoice::Broker };
+        files.push(File {
+            awards: awards.as_deref(),
+            account: import.account.as_deref(),
+            rates,
+            ..File::new(name, broker, text)
+        });
     }
-    let text = lines.join("\n");
-    match &import.output {
-        Some(path) => write_new(path, format!("{text}\n").as_bytes())?,
-        None => {
+    let imported = read_all(&files);
+    for (what, count) in &imported.skipped {
+        notice(format_args!("{FAINT}skipped: {count} rows of `{what}`{FAINT:#}"));
+    }
+    for (list, notes) in [("warnings", &imported.warnings), ("duplicates", &imported.duplicates)] {
+        notes.iter().for_each(|note| notice(format_args!("{list}: {note}")));
+    }
+    let lines = imported.rows.iter().map(|row| dsl::line(&row.transaction));
+    match (&import.output, import.json) {
+        (_, true) => {
             let mut out = Out::new();
-            out.line(text)?;
+            out.json(&json!({
+                "cgt_content": lines.collect::<Vec<_>>().join("\n"),
+                "count": imported.rows.len(),
+                "warnings": imported.warnings,
+                "duplicates": imported.duplicates,
+                "skipped": imported.skipped,
+            }))?;
+            out.finish()?;
+        }
+        (Some(path), false) => {
+            let mut file = BufWriter::new(create_new(path)?);
+            let tell = |error: std::io::Error| unwritable(path, &error);
+            for line in lines {
+                writeln!(file, "{line}").map_err(tell)?;
+            }
+            file.flush().map_err(tell)?;
+        }
+        (None, false) => {
+            let mut out = Out::new();
+            for line in lines {
+                out.line(line)?;
+            }
             out.finish()?;
         }
     }
@@ -185,16 +220,6 @@ impl From<CgtSplit> for SameDaySplit {
     }
 }
 
-impl CgtRounding {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::PerLeg => "per_leg",
-            Self::Exact => "exact",
-            Self::WholePounds => "whole_pounds",
-        }
-    }
-}
-
 impl From<CgtRounding> for Rounding {
     fn from(rounding: CgtRounding) -> Self {
         match rounding {
@@ -219,19 +244,24 @@ fn text_of(path: &Path) -> Result<String, Failure> {
             .map(|_| text)
             .map_err(|error| Failure::usage(format!("cannot read standard input: {error}")));
     }
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", path.display())))
+    let unreadable = |error: &dyn std::fmt::Display| {
+        Failure::usage(format!("cannot read `{}`: {error}", path.display()))
+    };
+    let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
+    decode_owned(bytes).map_err(|error| unreadable(&error).hint(error.hint()))
 }
 
 /// Creates a file; never overwrites one.
-fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let tell = |error: std::io::Error| {
-        let failure = Failure::work(format!("cannot write `{}`: {error}", path.display()));
-        match error.kind() {
-            std::io::ErrorKind::AlreadyExists => failure.hint("choose another name, or remove it"),
-            _ => failure,
-        }
-    };
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(tell)?;
-    file.write_all(bytes).map_err(tell)
+fn create_new(path: &Path) -> Result<std::fs::File, Failure> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    file.map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let failure = Failure::work(format!("cannot write `{}`: {error}", path.display()));
+    match error.kind() {
+        ErrorKind::AlreadyExists => failure.hint("choose another name, or remove it"),
+        ErrorKind::StorageFull => failure.hint("free some space and run it again"),
+        _ => failure,
+    }
 }

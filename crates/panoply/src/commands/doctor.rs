@@ -13,11 +13,11 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Session;
-use super::setup::clients::{ClientFile, WITH_FILE};
-use super::setup::existing_entry;
+use super::setup::clients::{ClientFile, WITH_FILE, program_of};
+use super::setup::{connected_entries, word_of};
 use crate::app::App;
 use crate::checkpoints::CheckpointState;
-use crate::cli::Doctor;
+use crate::cli::{Client, Doctor};
 use crate::config::{Config, FILE};
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN};
@@ -93,6 +93,10 @@ fn examine(session: &Session, depth: CheckDepth) -> Vec<Finding> {
     }
     findings.push(settings(&config, place.file(FILE).as_deref()));
     findings.extend(pack_findings(config.as_ref().ok()));
+    if config.as_ref().is_ok_and(|config| serves(config, "rmf")) {
+        let today = super::rmf::sync::bangkok_date(SystemClock::new().now());
+        findings.push(rmf_age(place.folder.as_deref(), today));
+    }
     findings.push(ocr(session));
     if let Some(folder) = place.folder.as_deref().filter(|folder| folder.is_dir()) {
         let home = Home::at(folder);
@@ -104,9 +108,12 @@ fn examine(session: &Session, depth: CheckDepth) -> Vec<Finding> {
     if let Ok(config) = &config {
         findings.push(http(config));
     }
-    findings.extend(WITH_FILE.iter().filter_map(|client| {
-        ClientFile::of(*client, &session.environment).map(|client| connected(&client))
-    }));
+    let clients: Vec<Finding> =
+        WITH_FILE.iter().filter_map(|client| connected(*client, session)).collect();
+    if clients.is_empty() {
+        findings.push(Finding::ok("clients", "none found here; `panoply setup` lists them"));
+    }
+    findings.extend(clients);
     findings
 }
 
@@ -191,6 +198,10 @@ fn others_may_read(_about: &std::fs::Metadata) -> Option<u32> {
     None
 }
 
+fn serves(config: &Config, pack: &str) -> bool {
+    config.packs.is_empty() || config.packs.iter().any(|name| name == pack)
+}
+
 fn settings(config: &Result<Config, Failure>, file: Option<&Path>) -> Finding {
     match (config, file) {
         (Err(failure), _) => Finding::failed(
@@ -254,7 +265,7 @@ fn ocr(session: &Session) -> Finding {
 fn files(home: &Home, depth: CheckDepth) -> Vec<Finding> {
     let kernel = home.kernel_files().into_iter().filter(|(_, file)| file.exists());
     let kernel = kernel.map(|(what, file)| (what.to_owned(), file));
-    kernel.chain(home.pack_files()).map(|(what, file)| one_file(what, &file, depth)).collect()
+    kernel.chain(home.all_pack_files()).map(|(what, file)| one_file(what, &file, depth)).collect()
 }
 
 fn one_file(what: String, file: &Path, depth: CheckDepth) -> Finding {
@@ -290,10 +301,39 @@ fn figures(what: String, file: &Path) -> Finding {
         Ok(Some(damage)) => Finding::failed(
             what,
             format!("{shown} is damaged: {damage}"),
-            "run `panoply rmf sync` again, or delete the file to use the bundled figures",
+            "run `panoply rmf rollback`, or delete the file to use the bundled figures",
         ),
         Err(error) => Finding::failed(what, error.to_string(), "report it"),
     }
+}
+
+/// Age of the figures that the rmf pack serves.
+fn rmf_age(home: Option<&Path>, today: jiff::civil::Date) -> Finding {
+    const ABOUT: &str = "rmf figures";
+    const SYNC: &str = "run `panoply rmf sync`, or schedule it: see docs/packs/rmf.md";
+    let file = home.map(|home| Home::at(home).packs().join("rmf.tsv"));
+    let store = match panoply_rmf::store::FundStore::at(file) {
+        Ok(store) => store,
+        Err(error) => return Finding::failed(ABOUT, error.to_string(), "report it"),
+    };
+    let (catalog, origin) = store.current();
+    let origin = match origin {
+        panoply_rmf::store::Origin::Bundled => "bundled",
+        panoply_rmf::store::Origin::Synced => "synced",
+    };
+    let (Some((first, last)), Some((_, returns))) = (catalog.nav_dates(), catalog.returns_dates())
+    else {
+        return Finding::note(ABOUT, "no fund has a NAV or a return", SYNC);
+    };
+    let days = (today - last).get_days();
+    let quarantined = catalog.quarantined();
+    let says = format!(
+        "{origin}, NAV {first} to {last} ({days} days old), returns to {returns}, {quarantined} funds in quarantine"
+    );
+    if days > panoply_rmf::catalog::STALE_DAYS || quarantined > 0 {
+        return Finding::note(ABOUT, says, SYNC);
+    }
+    Finding::ok(ABOUT, says)
 }
 
 /// Rows of the audit chain to verify without `--deep`.
@@ -383,30 +423,35 @@ fn http(config: &Config) -> Finding {
     Finding::ok("http", format!("would listen on {}, {issuer}", config.listen))
 }
 
-fn connected(client: &ClientFile) -> Finding {
-    let about = client.title;
-    let Some(path) = client.path.as_deref() else {
-        return Finding::ok(about, "cannot tell where it keeps its settings");
-    };
-    match existing_entry(client, "panoply") {
-        Ok(Some(entry)) => {
-            let program = entry.get("command").and_then(|command| command.as_str());
-            match program.map(Path::new) {
-                Some(program) if program.is_absolute() && !program.exists() => Finding::failed(
+/// A client that was found here: which entries start this program, and whether it is there.
+fn connected(client: Client, session: &Session) -> Option<Finding> {
+    let file = ClientFile::of(client, &session.environment)?;
+    let path = file.path.as_deref().filter(|_| file.is_installed())?;
+    let about = file.title;
+    let again = format!("run `panoply setup {} --write`", word_of(client));
+    Some(match connected_entries(&file) {
+        Ok(entries) if entries.is_empty() => Finding::note(about, "not connected", again),
+        Ok(entries) => {
+            let missing = entries.iter().filter_map(|(_, entry)| program_of(entry));
+            match missing.into_iter().find(|program| program.is_absolute() && !program.exists()) {
+                Some(program) => Finding::failed(
                     about,
                     format!(
                         "{} starts `{}`, which is not there",
                         path.display(),
                         program.display()
                     ),
-                    "run `panoply setup … --write` again",
+                    again,
                 ),
-                _ => Finding::ok(about, format!("connected in {}", path.display())),
+                None => {
+                    let names: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
+                    let says = format!("connected in {} as {}", path.display(), names.join(", "));
+                    Finding::ok(about, says)
+                }
             }
         }
-        Ok(None) => Finding::ok(about, "not connected; `panoply setup` does it"),
         Err(failure) => {
-            Finding::note(about, failure.message(), failure.what_to_do().unwrap_or("mend it"))
+            Finding::note(about, failure.message(), failure.what_to_do().unwrap_or("fix the file"))
         }
-    }
+    })
 }

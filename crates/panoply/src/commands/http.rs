@@ -10,8 +10,8 @@ use panoply_contract::context::Caller;
 use panoply_contract::kernel::{Kernel, Scope};
 use panoply_mcp::McpServer;
 use panoply_mcp::auth::{
-    Admission, Admitted, Credential, Credentials, Issuer, KeyStore, LocalOwner, NotAdmitted,
-    TokenVerifier,
+    Accounts, Admission, Admitted, Credential, Credentials, Issuer, KeyStore, LocalOwner,
+    NotAdmitted, TokenVerifier,
 };
 use panoply_mcp::lifecycle::{Shutdown, Signals};
 use panoply_mcp::observe;
@@ -19,7 +19,7 @@ use panoply_mcp::transport::http::{HttpError, HttpLimits, HttpOptions, HttpServe
 use panoply_store::Home;
 use tokio_util::sync::CancellationToken;
 
-use super::backtest::http_routes::{self, RunWriter};
+use super::backtest::http_routes::{self, RunStores, RunWriter};
 use super::keys::{self, StoredKeys};
 use super::setup::clients::http_configuration;
 use super::{LogReader, Session, start_log};
@@ -29,7 +29,6 @@ use crate::config::{Config, Limits, OAuth};
 use crate::failure::Failure;
 use crate::issuer::JwksUrl;
 use crate::out::{BOLD, FAINT, WARN, notice};
-use crate::packs;
 
 pub(super) fn run(http: Http, session: &Session) -> Result<ExitCode, Failure> {
     let mut config = session.config()?.with_flags(&http.serving);
@@ -48,6 +47,7 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
     raise_descriptor_limit();
     let mut app = App::open(config)?;
     app.start_audit_maintenance(config);
+    crate::rmf_schedule::start(config, &app.kernel)?;
     let admission = Arc::new(HttpAdmission::of(config, &app)?);
     if admission.is_locked_out() && !config.listen.ip().is_loopback() {
         return Err(Failure::usage(format!(
@@ -56,8 +56,11 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
         ))
         .hint("create a key with `panoply keys create NAME`"));
     }
-    let options = options(config, &app, &admission, &shutdown)?;
+    let home = config.home.folder.as_ref().map(Home::at);
+    let runs = Arc::new(RunStores::new(home, config.open_tenants));
+    let options = options(config, &app, &admission, &runs, &shutdown);
     let server = McpServer::new(Arc::clone(&app.kernel), "panoply")
+        .with_presentation(config.presentation)
         .bind_http(options, shutdown.stop)
         .await
         .map_err(refused)?;
@@ -67,12 +70,44 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
             "{WARN}every key is revoked, expired or deleted: no request is admitted; create one with `panoply keys create NAME`{WARN:#}"
         ));
     }
+    let maintenance = tokio::spawn(maintain_tenants(Arc::clone(&app.kernel), runs));
     server.serve().await;
+    maintenance.abort();
     app.close();
     Ok(ExitCode::SUCCESS)
 }
 
+/// How often the files of erased tenants are closed.
+const TENANT_SWEEP: Duration = Duration::from_secs(5);
+
+/// Recovers the audit rows of all tenants after a crash, then closes the files of erased tenants.
+async fn maintain_tenants(kernel: Arc<Kernel>, runs: Arc<RunStores>) {
+    let own = Arc::clone(&kernel);
+    let runtime = tokio::runtime::Handle::current();
+    let recovered =
+        tokio::task::spawn_blocking(move || runtime.block_on(own.recover_tenants())).await;
+    match recovered {
+        Ok(Ok(0)) => {}
+        Ok(Ok(entries)) => tracing::info!(entries, "audit entries of tenants were recovered"),
+        Ok(Err(error)) => {
+            let cause = error.cause_chain();
+            tracing::error!(cause, "audit entries of tenants could not be recovered");
+        }
+        Err(error) => tracing::error!(%error, "audit entries of tenants could not be recovered"),
+    }
+    loop {
+        tokio::time::sleep(TENANT_SWEEP).await;
+        let (kernel, runs) = (Arc::clone(&kernel), Arc::clone(&runs));
+        let sweep = move || {
+            kernel.close_erased();
+            runs.close_erased();
+        };
+        let _swept = tokio::task::spawn_blocking(sweep).await;
+    }
+}
+
 /// Raises the soft limit of open files, usually 1,024, to the hard limit.
+#[cfg(unix)]
 fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
@@ -81,6 +116,10 @@ fn raise_descriptor_limit() {
         tracing::debug!(%error, "cannot raise the limit of open files");
     }
 }
+
+/// Windows has no such limit.
+#[cfg(not(unix))]
+fn raise_descriptor_limit() {}
 
 /// Admission of `panoply http`: open on loopback until the first key is created, then only keys and
 /// tokens. It stays closed when the last key is revoked, expired or deleted: a server that required
@@ -103,7 +142,8 @@ impl HttpAdmission {
             keys::require_keys(config)?;
         }
         let now = clock.now();
-        let tokens = config.oauth.as_ref().map(|oauth| Arc::new(verifier(oauth, &app.kernel)));
+        let tokens =
+            config.oauth.as_ref().map(|oauth| Arc::new(verifier(oauth, &app.kernel, &keys)));
         let closed = !records.is_empty() || tokens.is_some();
         Ok(Self {
             usable_keys: records.iter().filter(|key| key.works_at(now)).count(),
@@ -148,21 +188,24 @@ impl Admission for HttpAdmission {
     }
 }
 
-fn verifier(oauth: &OAuth, kernel: &Kernel) -> TokenVerifier {
+fn verifier(oauth: &OAuth, kernel: &Kernel, users: &Arc<StoredKeys>) -> TokenVerifier {
     let permissions = kernel.registry().get_all().iter().flat_map(|entry| entry.spec.permissions);
     let mut scopes: Vec<String> = permissions.map(ToString::to_string).collect();
     scopes.sort_unstable();
     scopes.dedup();
     let issuer = Issuer { issuer: oauth.issuer.clone(), resource: oauth.resource.clone(), scopes };
-    TokenVerifier::new(issuer, Arc::new(JwksUrl::new(oauth.jwks_url.clone())))
+    let accounts = Arc::clone(users) as Arc<dyn Accounts>;
+    TokenVerifier::new(issuer, Arc::new(JwksUrl::new(oauth.jwks_url.clone())), accounts)
+        .with_workspace_claim(oauth.workspace_claim.clone())
 }
 
 fn options(
     config: &Config,
     app: &App,
     admission: &Arc<HttpAdmission>,
+    runs: &Arc<RunStores>,
     shutdown: &Shutdown,
-) -> Result<HttpOptions, Failure> {
+) -> HttpOptions {
     let kernel = &app.kernel;
     let health = Arc::clone(&app.health);
     let measured = Arc::clone(kernel);
@@ -183,12 +226,12 @@ fn options(
         options.streaming = routes.streaming;
         options.public = routes.public;
     }
-    if let Some(writer) = run_writer(config, app, &shutdown.stop)? {
+    if let Some(writer) = run_writer(app, runs, &shutdown.stop) {
         let routes = http_routes::routes(writer);
         options.protected = options.protected.merge(routes.whole);
         options.streaming = options.streaming.merge(routes.streaming);
     }
-    Ok(options)
+    options
 }
 
 fn limits(chosen: &Limits) -> HttpLimits {
@@ -205,32 +248,15 @@ fn limits(chosen: &Limits) -> HttpLimits {
 }
 
 /// Write access to runs, if the backtest pack is served.
-fn run_writer(
-    config: &Config,
-    app: &App,
-    stop: &CancellationToken,
-) -> Result<Option<RunWriter>, Failure> {
+fn run_writer(app: &App, runs: &Arc<RunStores>, stop: &CancellationToken) -> Option<RunWriter> {
     let kernel = &app.kernel;
-    if !kernel.registry().packs().iter().any(|pack| pack.info.name == "backtest") {
-        return Ok(None);
-    }
-    let folder = config.home.folder.as_ref();
-    let catalog = folder.map(|folder| Home::at(folder).packs().join("backtest.db"));
-    let opened = catalog.map(|catalog| packs::backtest_store(&catalog));
-    // The pack reports the error in detail; writers get this text.
-    let unavailable = matches!(opened, Some(Err(_)))
-        .then_some("the runs of this server cannot be opened; see `/readyz`");
-    let store: Arc<dyn panoply_backtest::store::Store> = match opened {
-        Some(Ok(store)) => Arc::new(store),
-        _ => Arc::new(panoply_backtest::store::memory::MemoryStore::default()),
-    };
-    Ok(Some(RunWriter {
-        store,
-        unavailable,
+    let is_served = kernel.registry().packs().iter().any(|pack| pack.info.name == "backtest");
+    is_served.then(|| RunWriter {
+        stores: Arc::clone(runs),
         kernel: Arc::clone(kernel),
         stop: stop.clone(),
         writing: Arc::default(),
-    }))
+    })
 }
 
 fn refused(error: HttpError) -> Failure {

@@ -8,9 +8,10 @@ use jiff::Timestamp;
 use panoply_contract::clock::Clock as _;
 use panoply_contract::permission::{Grants, Profile};
 use panoply_contract::table::Table;
-use panoply_mcp::auth::{ApiKey, KeyHash, KeyStore, KeysUnavailable};
+use panoply_contract::tenant::{Principal, Tenants};
+use panoply_mcp::auth::{Account, Accounts, ApiKey, KeyHash, KeyStore, KeysUnavailable};
 use panoply_store::keys::{KeyRecord, NewKey};
-use panoply_store::{ApiKeys, Home, StoreError, SystemClock};
+use panoply_store::{ApiKeys, Home, StoreError, SystemClock, Users};
 use serde_json::{Value, json};
 
 use super::Session;
@@ -23,10 +24,16 @@ pub(super) fn run(keys: &Keys, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?;
     let now = SystemClock::new().now();
     match keys {
-        Keys::Create { name, profile, expires, json } => {
+        Keys::Create { name, profile, user, workspace, expires, json } => {
+            let tenants = match user {
+                Some(user) => super::users::open(&config)?
+                    .tenants_of(user, workspace.as_deref())
+                    .map_err(super::users::failed)?,
+                None => Tenants::default(),
+            };
             let new = NewKey {
                 label: name.clone(),
-                user_id: None,
+                tenants,
                 profile: (*profile).into(),
                 expires: expires
                     .map(|days| now + std::time::Duration::from_secs(u64::from(days) * 86_400)),
@@ -138,11 +145,19 @@ pub(super) fn require_keys(config: &Config) -> Result<(), Failure> {
 pub(super) struct StoredKeys {
     home: Option<Home>,
     store: OnceLock<Arc<ApiKeys>>,
+    users: OnceLock<Users>,
+    /// Whether unknown subjects of tokens get an account.
+    new_users: bool,
 }
 
 impl StoredKeys {
     pub(super) fn new(config: &Config) -> Self {
-        Self { home: config.home.folder.as_ref().map(Home::at), store: OnceLock::new() }
+        Self {
+            home: config.home.folder.as_ref().map(Home::at),
+            store: OnceLock::new(),
+            users: OnceLock::new(),
+            new_users: config.oauth.as_ref().is_some_and(|oauth| oauth.new_users),
+        }
     }
 
     /// Whether a key was ever created. An inaccessible home counts as yes.
@@ -161,6 +176,19 @@ impl StoredKeys {
         }
         let opened = Arc::new(ApiKeys::open(&file)?);
         Ok(Some(self.store.get_or_init(|| opened)))
+    }
+
+    /// Opens the users, whose file is created if unknown subjects get accounts.
+    fn users(&self) -> Result<Option<&Users>, StoreError> {
+        if let Some(users) = self.users.get() {
+            return Ok(Some(users));
+        }
+        let Some(file) = self.home.as_ref().map(Home::keys) else { return Ok(None) };
+        if !self.new_users && matches!(file.try_exists(), Ok(false)) {
+            return Ok(None);
+        }
+        let opened = Users::open(&file)?;
+        Ok(Some(self.users.get_or_init(|| opened)))
     }
 
     pub(super) fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
@@ -186,9 +214,32 @@ impl KeyStore for StoredKeys {
             revoked: record.revoked.is_some(),
             id: record.id,
             name: record.label,
-            user_id: record.user_id,
+            principal: Principal::of_key(&record.user_id),
+            tenants: record.tenants,
+            operator: record.profile == Profile::Operator,
             expires: record.expires,
         }))
+    }
+}
+
+impl Accounts for StoredKeys {
+    fn account(
+        &self,
+        subject: &Principal,
+        workspace: Option<&str>,
+    ) -> Result<Option<Account>, KeysUnavailable> {
+        let now = SystemClock::new().now();
+        let find = || match self.users()? {
+            Some(users) => users.account(subject, workspace, self.new_users, now),
+            None => Ok(None),
+        };
+        let found = find().map_err(|error: StoreError| {
+            tracing::error!(error = error.chain(), "users cannot be read, so none is admitted");
+            KeysUnavailable
+        })?;
+        Ok(found
+            .filter(|account| !account.disabled)
+            .map(|account| Account { tenants: account.tenants, operator: account.operator }))
     }
 }
 
@@ -198,6 +249,7 @@ impl From<KeyProfile> for Profile {
             KeyProfile::Owner => Self::Owner,
             KeyProfile::Agent => Self::Agent,
             KeyProfile::Reader => Self::Reader,
+            KeyProfile::Operator => Self::Operator,
         }
     }
 }
@@ -209,6 +261,8 @@ fn as_json(record: &KeyRecord, now: Timestamp) -> Value {
         "name": record.label,
         "profile": record.profile.as_str(),
         "userId": record.user_id,
+        "person": record.tenants.person.as_str(),
+        "workspace": record.tenants.workspace.as_str(),
         "works": record.works_at(now),
         "created": record.created.to_string(),
         "expires": time(record.expires),

@@ -13,8 +13,10 @@ mod contract;
 mod describe;
 mod docs;
 mod doctor;
+mod health;
 mod http;
 mod keys;
+mod man;
 mod noema;
 mod operation;
 mod parameters;
@@ -23,6 +25,7 @@ mod setup;
 pub(crate) mod stdio;
 mod tools;
 mod ttm;
+mod users;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -55,16 +58,19 @@ pub(crate) fn run(command: Command, session: &Session) -> Result<ExitCode, Failu
         Command::Contract(contract) => contract::run(&contract, session),
         Command::Audit(audit) => audit::run(&audit, session),
         Command::Keys(keys) => keys::run(&keys, session),
+        Command::Users(users) => users::run(&users, session),
         Command::Cgt(cgt) => cgt::run(&cgt, session),
         Command::Backup(command) => backup::run(&command, session),
         Command::Restore(command) => backup::restore(&command, session),
         Command::Doctor(doctor) => doctor::run(&doctor, session),
+        Command::Health(health) => health::run(&health, session),
         Command::Setup(setup) => setup::run(&setup, session),
         Command::Rmf(rmf) => rmf::run(&rmf, session),
         Command::Noema(noema) => noema::run(&noema, session),
         Command::Backtest(backtest) => backtest::run(&backtest, session),
         Command::Ttm(ttm) => ttm::run(&ttm, session),
         Command::Completions(completions) => completions::run(&completions),
+        Command::Man(man) => man::run(&man),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::app;
 use crate::cli::{Noema, NoemaExport, NoemaImport, NoemaReplay};
 use crate::failure::Failure;
 use crate::out::Out;
+use crate::packs;
 use crate::progress_bar::ProgressBar;
 
 pub(super) fn run(noema: &Noema, session: &Session) -> Result<ExitCode, Failure> {
@@ -144,6 +145,7 @@ fn text_format(file: &Path) -> Option<TextFormat> {
 
 fn open(session: &Session) -> Result<SqliteStore, Failure> {
     SqliteStore::open(&session.required_home()?.pack("noema"))
+        .map(|store| store.with_default_zone(packs::machine_zone()))
         .map_err(|error| Failure::work(error.to_string()).hint("run `panoply doctor`"))
 }
 

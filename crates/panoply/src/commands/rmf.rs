@@ -1,4 +1,7 @@
-//! `panoply rmf`: packs the bundled dataset, syncs a newer one, draws a fund's NAV.
+//! `panoply rmf`: packs the bundled dataset, syncs a newer one, shows and restores previous ones,
+//! draws a fund's NAV.
+
+pub(crate) mod sync;
 
 use std::fs;
 use std::io;
@@ -6,30 +9,37 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use jiff::civil::Date;
-use jiff::tz::{Offset, TimeZone};
 use panoply_contract::operation::OperationSpec;
-use panoply_rmf::store::{FundStore, JournalFolder, replace_dataset};
-use panoply_rmf::sync::{
-    self, BASE_URL, HttpClient, Journal as _, Progress, SyncRequest, SystemTimer,
+use panoply_rmf::catalog::{nav_dates, returns_dates};
+use panoply_rmf::dataset::Dataset;
+use panoply_rmf::diff::{DatasetDiff, diff};
+use panoply_rmf::store::{
+    FundStore, Generation, GenerationError, Generations, SyncLock, replace_dataset,
 };
 use panoply_rmf::{chart, pack_data};
 use serde_json::{Value, json};
 
 use super::{Session, operation};
-use crate::app;
-use crate::cli::{Rmf, RmfChart, RmfPackData, RmfSync};
+use crate::cli::{Rmf, RmfChart, RmfDiff, RmfPackData, RmfRollback};
 use crate::failure::Failure;
 use crate::out::Out;
 use crate::picture;
-use crate::progress_bar::ProgressBar;
 
 pub(super) fn run(rmf: &Rmf, session: &Session) -> Result<ExitCode, Failure> {
     match rmf {
         Rmf::PackData(pack_data) => pack(pack_data)?,
         Rmf::Sync(arguments) => {
             let input = json!({"since": arguments.since.map(|date| date.to_string())});
-            operation::run(session, &SYNC, &input, || {
-                sync_figures(arguments, session).map(|done| ((), done))
+            operation::run(session, &sync::OPERATION, &input, || {
+                sync::run_command(arguments, session).map(|done| ((), done))
+            })?;
+        }
+        Rmf::History => history(session)?,
+        Rmf::Diff(arguments) => show_diff(arguments, session)?,
+        Rmf::Rollback(arguments) => {
+            let input = json!({"generation": arguments.generation});
+            operation::run(session, &ROLLBACK, &input, || {
+                roll_back(arguments, session).map(|done| ((), done))
             })?;
         }
         Rmf::Chart(chart) => draw(chart, session)?,
@@ -47,57 +57,142 @@ fn pack(arguments: &RmfPackData) -> Result<(), Failure> {
     out.finish()
 }
 
-const SYNC: OperationSpec =
-    OperationSpec { name: "rmf/sync", pack: "rmf", permissions: &["funds:import"], data: &["rmf"] };
+const ROLLBACK: OperationSpec = OperationSpec {
+    name: "rmf/rollback",
+    pack: "rmf",
+    permissions: &["funds:import"],
+    data: &["rmf"],
+};
 
-/// Syncs the dataset and prints the changes.
-fn sync_figures(arguments: &RmfSync, session: &Session) -> Result<Value, Failure> {
-    let key = session.environment.secret(&arguments.key_env).ok_or_else(|| {
-        Failure::usage(format!("the variable `{}` is not set", arguments.key_env))
-            .hint("put your key of the SEC's Open API there; get one at secopendata.sec.or.th")
-    })?;
-    let folder = folder(session)?;
-    let place = folder.join(FIGURES);
-    let catalog = store(Some(place.clone()))?.catalog();
-    let now = app::clock().now();
-    let request = SyncRequest {
-        catalog: &catalog,
-        today: now.to_zoned(TimeZone::fixed(Offset::constant(7))).date(),
-        since: arguments.since,
-        now: &now.to_string(),
-    };
-    let mut http = HttpClient::new(arguments.base_url.as_deref().unwrap_or(BASE_URL), key);
-    let mut journal = JournalFolder::at(folder.join(JOURNAL));
-    let mut bar = SyncProgress(ProgressBar::new(""));
-    let synced =
-        sync::sync(&request, &mut http, &SystemTimer(app::clock()), &mut journal, &mut bar);
-    bar.0.clear();
-    let synced = synced.map_err(|error| Failure::work(error.to_string()))?;
-    replace_dataset(&place, &synced.dataset).map_err(|error| unwritten(&place, &error))?;
-    // The dataset is in place; the next sync discards a remaining journal.
-    let _ = journal.clear();
+/// Lists the previous generations and the active dataset.
+fn history(session: &Session) -> Result<(), Failure> {
+    let generations = Generations::of(&folder(session)?);
     let mut out = Out::new();
-    out.line(format_args!(
-        "{} funds, {} calls, {} taken up from an interrupted sync",
-        synced.dataset.funds.len(),
-        synced.calls,
-        synced.resumed
-    ))?;
-    for (what, codes) in [
-        ("new", &synced.added),
-        ("gone", &synced.vanished),
-        ("without risk level, left out", &synced.skipped),
-    ] {
+    for generation in generations.list().map_err(|error| unreadable(&error))? {
+        let described = match generations.read(&generation) {
+            Ok(dataset) => describe(&dataset),
+            Err(error) => error.to_string(),
+        };
+        out.line(format_args!("{:>6}  {described}", generation.number))?;
+    }
+    match active(&generations)? {
+        Some(dataset) => out.line(format_args!("active  {}", describe(&dataset)))?,
+        None => out.line("active  the bundled dataset; nothing was synced")?,
+    }
+    out.finish()
+}
+
+/// `403 funds, NAV to 2025-11-10, returns as of 2025-09-30, fetched …`.
+fn describe(dataset: &Dataset) -> String {
+    let range = |dates: Option<(Date, Date)>| match dates {
+        None => "none".to_owned(),
+        Some((first, last)) if first == last => last.to_string(),
+        Some((first, last)) => format!("{first} to {last}"),
+    };
+    let quarantined = dataset.funds.iter().filter(|fund| fund.quarantine.is_some()).count();
+    format!(
+        "{} funds, NAV {}, returns as of {}, {quarantined} in quarantine, fetched {}, sha256 {}",
+        dataset.funds.len(),
+        range(nav_dates(&dataset.funds)),
+        range(returns_dates(&dataset.funds)),
+        dataset.provenance.fetched_at,
+        dataset.checksum.get(..12).unwrap_or_default(),
+    )
+}
+
+/// The active synced dataset; `None` when nothing was synced.
+fn active(generations: &Generations) -> Result<Option<Dataset>, Failure> {
+    let damaged = |error: &dyn std::fmt::Display| {
+        Failure::work(format!("{} is damaged: {error}", generations.file().display()))
+            .hint("restore a previous generation with `panoply rmf rollback`")
+    };
+    match fs::read(generations.file()) {
+        Ok(bytes) => Dataset::read(&bytes).map(Some).map_err(|error| damaged(&error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(damaged(&error)),
+    }
+}
+
+/// Prints the differences from one generation to another or to the active dataset.
+fn show_diff(arguments: &RmfDiff, session: &Session) -> Result<(), Failure> {
+    let generations = Generations::of(&folder(session)?);
+    let from = generations.find(arguments.from).map_err(|error| ungenerated(&error))?;
+    let before = generations.read(&from).map_err(|error| ungenerated(&error))?;
+    let after = match arguments.to {
+        Some(number) => {
+            let to = generations.find(Some(number)).map_err(|error| ungenerated(&error))?;
+            generations.read(&to).map_err(|error| ungenerated(&error))?
+        }
+        None => active(&generations)?.ok_or_else(|| ungenerated(&GenerationError::None))?,
+    };
+    let found = diff(&before.funds, &after.funds);
+    let mut out = Out::new();
+    out.line(format_args!("from    {}", describe(&before)))?;
+    out.line(format_args!("to      {}", describe(&after)))?;
+    write_diff(&found, &mut out)?;
+    out.finish()
+}
+
+/// Figures gained, lost and changed, by kind; lost figures by name.
+fn write_diff(found: &DatasetDiff, out: &mut Out) -> Result<(), Failure> {
+    const NAMED: usize = 20;
+    for (what, codes) in [("new", &found.added), ("gone", &found.removed)] {
         if !codes.is_empty() {
             out.line(format_args!("{what}: {}", codes.join(", ")))?;
         }
     }
-    out.line(format_args!("written to {}", place.display()))?;
+    let total = found.total();
+    out.line(format_args!(
+        "figures: {} gained, {} lost, {} changed",
+        total.gained, total.lost, total.changed
+    ))?;
+    for (kind, counts) in &found.by_kind {
+        if counts.gained + counts.lost + counts.changed > 0 {
+            out.line(format_args!(
+                "  {kind}: {} gained, {} lost, {} changed",
+                counts.gained, counts.lost, counts.changed
+            ))?;
+        }
+    }
+    for (code, figure) in found.lost.iter().take(NAMED) {
+        out.line(format_args!("  lost: {code} {figure}"))?;
+    }
+    if found.lost.len() > NAMED {
+        out.line(format_args!("  and {} more", found.lost.len() - NAMED))?;
+    }
+    Ok(())
+}
+
+/// Restores a previous generation.
+fn roll_back(arguments: &RmfRollback, session: &Session) -> Result<Value, Failure> {
+    let packs = folder(session)?;
+    let _lock = lock(&packs)?;
+    let generations = Generations::of(&packs);
+    let restored =
+        generations.rollback(arguments.generation).map_err(|error| ungenerated(&error))?;
+    let Generation { number, .. } = restored;
+    let mut out = Out::new();
+    let now = active(&generations)?.map(|dataset| describe(&dataset)).unwrap_or_default();
+    out.line(format_args!("generation {number} is active: {now}"))?;
+    out.line("the replaced figures are kept; `panoply rmf history` lists them")?;
     out.finish()?;
-    Ok(json!({
-        "funds": synced.dataset.funds.len(), "checksum": synced.dataset.checksum,
-        "new": synced.added, "gone": synced.vanished, "skipped": synced.skipped,
-    }))
+    Ok(json!({"generation": number}))
+}
+
+/// Takes the lock of a sync.
+fn lock(packs: &Path) -> Result<SyncLock, Failure> {
+    let taken = SyncLock::take(packs).map_err(|error| unwritten(packs, &error))?;
+    taken.ok_or_else(|| {
+        Failure::work("another sync is running").hint("wait until it has ended, then try again")
+    })
+}
+
+fn ungenerated(error: &GenerationError) -> Failure {
+    Failure::work(error.to_string()).hint("list the generations with `panoply rmf history`")
+}
+
+fn unreadable(error: &io::Error) -> Failure {
+    Failure::work(format!("the previous generations cannot be read: {error}"))
 }
 
 fn draw(arguments: &RmfChart, session: &Session) -> Result<(), Failure> {
@@ -132,9 +227,6 @@ fn is_png(file: &Path) -> bool {
 
 /// File of the synced dataset, in the packs' folder.
 const FIGURES: &str = "rmf.tsv";
-/// Journal of an interrupted sync.
-const JOURNAL: &str = "rmf-sync";
-
 fn folder(session: &Session) -> Result<PathBuf, Failure> {
     Ok(session.required_home()?.packs())
 }
@@ -156,12 +248,4 @@ fn unwritten(file: &Path, error: &io::Error) -> Failure {
 /// Parses a date argument.
 pub(crate) fn date(text: &str) -> Result<Date, String> {
     text.parse().map_err(|_| "expected a date such as 2025-11-01".to_owned())
-}
-
-struct SyncProgress(ProgressBar);
-
-impl Progress for SyncProgress {
-    fn step(&mut self, done: usize, total: usize, what: &str) {
-        self.0.show_as(&format!("{done}/{total} {what}"), done as u64, total as u64);
-    }
 }

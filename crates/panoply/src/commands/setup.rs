@@ -1,21 +1,22 @@
-//! `panoply setup`: prints or writes a client's configuration.
+//! `panoply setup`: lists clients, and prints, writes or removes their configuration.
 //!
-//! The file belongs to the user. Only the entry of this program is changed, after a backup, and a
-//! file that cannot be parsed is not written.
+//! The file belongs to the user. Only the entries of this program are changed, after a backup, and a
+//! file that cannot be parsed is not written. Removal gives back the file as it was, byte for byte,
+//! when nothing else changed since.
 
 pub(super) mod clients;
+mod file;
 mod json_text;
+mod steps;
+mod toml_text;
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use panoply_contract::clock::Clock as _;
-use panoply_store::SystemClock;
+use clap::ValueEnum as _;
 use serde_json::{Map, Value};
 
-use self::clients::{ClientFile, LocalServer};
-use self::json_text::Refused;
+use self::clients::{ClientFile, Format, LocalServer, WITH_FILE, is_ours};
+use self::file::{read_text, refused_file, remove_file, replace};
 use super::Session;
 use crate::cli::{Client, Setup};
 use crate::failure::Failure;
@@ -24,89 +25,172 @@ use crate::packs;
 
 pub(super) fn run(setup: &Setup, session: &Session) -> Result<ExitCode, Failure> {
     packs::check_names(&setup.packs)?;
-    let Some(client) = ClientFile::of(setup.client, &session.environment) else {
-        return chatgpt(setup);
-    };
-    if setup.url.is_some() {
-        return Err(Failure::usage(format!(
-            "{} starts the program itself and needs no URL",
-            client.title
-        ))
-        .hint("omit --url, or copy the configuration that `panoply http` prints"));
-    }
+    let Some(client) = setup.client else { return list(setup, session) };
     let program = std::env::current_exe()
         .map_err(|error| Failure::work(format!("cannot locate the program: {error}")))?;
     let home = session.home();
     let chosen = home.folder.as_deref().filter(|_| home.chosen);
-    let server = LocalServer::new(&program, &setup.packs, chosen);
+    let servers: Vec<(String, LocalServer)> = entries_of(setup)
+        .into_iter()
+        .map(|(name, packs)| (name, LocalServer::new(&program, &packs, chosen)))
+        .collect();
+    let Some(mut file) = ClientFile::of(client, &session.environment) else {
+        return steps::print(client, setup, &servers);
+    };
+    if setup.url.is_some() {
+        return Err(Failure::usage(format!(
+            "{} starts the program itself and needs no URL",
+            file.title
+        ))
+        .hint("omit --url, or copy the configuration that `panoply http` prints"));
+    }
+    if let Some(path) = &setup.file {
+        file.path = Some(path.clone());
+    }
     if setup.remove {
-        remove(&client, &setup.name)
+        remove(&file, &servers)
     } else if setup.write {
-        write(&client, &setup.name, &server)
+        write(&file, &servers)
     } else {
-        print(&client, setup, &server)
+        print(&file, client, &servers)
     }
 }
 
-/// Returns the existing entry; `None` without a file or entry.
-pub(super) fn existing_entry(client: &ClientFile, name: &str) -> Result<Option<Value>, Failure> {
-    let Some(path) = &client.path else { return Ok(None) };
-    let Some(text) = text_of(path)? else { return Ok(None) };
-    let document = json_text::read(&text).map_err(|refused| refused_file(path, refused))?;
-    Ok(document.get(client.section).and_then(|section| section.get(name)).cloned())
+/// Names of the entries and the packs of each: one, or one per pack.
+fn entries_of(setup: &Setup) -> Vec<(String, Vec<String>)> {
+    if !setup.each_pack {
+        return vec![(setup.name.clone(), setup.packs.clone())];
+    }
+    let all = packs::ALL.iter().map(|pack| pack.name.to_owned());
+    let chosen = if setup.packs.is_empty() { all.collect() } else { setup.packs.clone() };
+    chosen.into_iter().map(|pack| (format!("{}-{pack}", setup.name), vec![pack])).collect()
 }
 
-fn print(client: &ClientFile, setup: &Setup, server: &LocalServer) -> Result<ExitCode, Failure> {
+/// Names of the entries that start this program.
+pub(super) fn connected_entries(client: &ClientFile) -> Result<Vec<(String, Value)>, Failure> {
+    let Some(path) = &client.path else { return Ok(Vec::new()) };
+    let Some(text) = read_text(path)? else { return Ok(Vec::new()) };
+    let servers = servers_in(client, &text).map_err(|refused| refused_file(path, &refused))?;
+    let ours = servers.into_iter().filter(|(name, entry)| name == "panoply" || is_ours(entry));
+    Ok(ours.collect())
+}
+
+/// What a client is called on the command line.
+pub(super) fn word_of(client: Client) -> String {
+    client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+fn servers_in(client: &ClientFile, text: &str) -> Result<Map<String, Value>, json_text::Refused> {
+    let document = match client.format {
+        Format::Json => json_text::read(text),
+        Format::Toml => toml_text::read(text),
+    }?;
+    Ok(document.get(client.section).and_then(Value::as_object).cloned().unwrap_or_default())
+}
+
+fn set(
+    client: &ClientFile,
+    text: &str,
+    name: &str,
+    entry: &Value,
+) -> Result<String, json_text::Refused> {
+    match client.format {
+        Format::Json => json_text::set(text, client.section, name, entry),
+        Format::Toml => toml_text::set(text, client.section, name, entry),
+    }
+}
+
+/// Lists the clients that were found and how to connect each.
+fn list(setup: &Setup, session: &Session) -> Result<ExitCode, Failure> {
+    if setup.write || setup.remove || setup.file.is_some() || setup.url.is_some() {
+        return Err(Failure::usage("name the client")
+            .hint("`panoply setup` lists them; for example: panoply setup claude --write"));
+    }
+    let mut out = Out::new();
+    let mut others = Vec::new();
+    for client in WITH_FILE {
+        let Some(file) = ClientFile::of(client, &session.environment) else { continue };
+        if !file.is_installed() {
+            others.push(word_of(client));
+            continue;
+        }
+        let state = match connected_entries(&file) {
+            Ok(entries) if entries.is_empty() => {
+                format!("not connected: panoply setup {} --write", word_of(client))
+            }
+            Ok(entries) => {
+                let names: Vec<String> = entries.into_iter().map(|(name, _)| name).collect();
+                format!("connected as {}", names.join(", "))
+            }
+            Err(failure) => failure.message().to_owned(),
+        };
+        out.line(format_args!("{BOLD}{}{BOLD:#}: {state}", file.title))?;
+    }
+    out.line(format_args!("{FAINT}Not found here: {}.{FAINT:#}", others.join(", ")))?;
+    out.line(format_args!(
+        "{FAINT}Configured otherwise: goose, continue, chatgpt. `panoply setup NAME` prints the steps.{FAINT:#}"
+    ))?;
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(
+    client: &ClientFile,
+    word: Client,
+    servers: &[(String, LocalServer)],
+) -> Result<ExitCode, Failure> {
     let mut entries = Map::new();
-    entries.insert(setup.name.clone(), client.entry(server, None));
-    let mut document = Map::new();
-    document.insert(client.section.to_owned(), Value::Object(entries));
+    for (name, server) in servers {
+        entries.insert(name.clone(), client.entry(server, None));
+    }
     let mut out = Out::new();
     let place = match &client.path {
         Some(path) => format!("`{}`", path.display()),
         None => "its settings file".to_owned(),
     };
-    let client_word = clap::ValueEnum::to_possible_value(&setup.client)
-        .map(|value| value.get_name().to_owned())
-        .unwrap_or_default();
     out.line(format_args!("{BOLD}{}{BOLD:#}: put this into {place},", client.title))?;
-    out.line(format_args!("or let `panoply setup {client_word} --write` do it.\n"))?;
-    out.json(&document)?;
-    if setup.client == Client::Claude {
-        let words = std::iter::once(&server.program).chain(&server.arguments);
-        let command: Vec<String> = words.map(|word| quoted(word)).collect();
-        let home = server
-            .home
-            .as_ref()
-            .map(|home| format!(" --env {}={}", crate::env_vars::HOME.name, quoted(home)));
-        out.line(format_args!("\n{BOLD}Claude Code{BOLD:#}: run this.\n"))?;
-        // `--env` takes all following words, so another option must follow it.
-        out.line(format_args!(
-            "claude mcp add{} --scope user {} -- {}",
-            home.unwrap_or_default(),
-            setup.name,
-            command.join(" ")
-        ))?;
+    out.line(format_args!("or let `panoply setup {} --write` do it.\n", word_of(word)))?;
+    match client.format {
+        Format::Json => {
+            let mut document = Map::new();
+            document.insert(client.section.to_owned(), Value::Object(entries));
+            out.json(&document)?;
+        }
+        Format::Toml => {
+            let mut text = String::new();
+            for (name, entry) in &entries {
+                text = toml_text::set(&text, client.section, name, entry)
+                    .map_err(|_| Failure::work("the entry cannot be written as TOML"))?;
+            }
+            out.write(text)?;
+        }
     }
     out.line(format_args!("\n{FAINT}Then {}.{FAINT:#}", client.then))?;
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(client: &ClientFile, name: &str, server: &LocalServer) -> Result<ExitCode, Failure> {
-    let path = file_of(client)?;
-    let there = existing_entry(client, name)?;
-    let text = text_of(&path)?;
-    let entry = client.entry(server, there.as_ref());
+fn write(client: &ClientFile, servers: &[(String, LocalServer)]) -> Result<ExitCode, Failure> {
+    let path = file::path_of(client)?;
+    let text = read_text(&path)?;
+    let refuse = |refused: json_text::Refused| refused_file(&path, &refused);
+    let mut changed = text.clone().unwrap_or_default();
+    let mut names = Vec::new();
+    for (name, server) in servers {
+        let there = servers_in(client, &changed).map_err(refuse)?.shift_remove(name);
+        let entry = client.entry(server, there.as_ref());
+        if there.as_ref() != Some(&entry) {
+            changed = set(client, &changed, name, &entry).map_err(refuse)?;
+            names.push(format!("`{name}`"));
+        }
+    }
     let mut out = Out::new();
-    if there.as_ref() == Some(&entry) {
+    if names.is_empty() {
         out.line(format_args!("`{}` has it already; nothing was changed.", path.display()))?;
     } else {
-        let changed =
-            json_text::set(text.as_deref().unwrap_or_default(), client.section, name, &entry)
-                .map_err(|refused| refused_file(&path, refused))?;
         let backup = replace(&path, text.as_deref(), &changed)?;
-        out.line(format_args!("`{name}` is now in `{}`.", path.display()))?;
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        out.line(format_args!("{} {verb} now in `{}`.", names.join(", "), path.display()))?;
         if let Some(backup) = backup {
             out.line(format_args!("The file as it was is `{}`.", backup.display()))?;
         }
@@ -116,133 +200,64 @@ fn write(client: &ClientFile, name: &str, server: &LocalServer) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-fn remove(client: &ClientFile, name: &str) -> Result<ExitCode, Failure> {
-    let path = file_of(client)?;
-    let text = text_of(&path)?.unwrap_or_default();
-    let removed = json_text::remove(&text, client.section, name)
-        .map_err(|refused| refused_file(&path, refused))?;
+fn remove(client: &ClientFile, servers: &[(String, LocalServer)]) -> Result<ExitCode, Failure> {
+    let path = file::path_of(client)?;
+    let text = read_text(&path)?.unwrap_or_default();
+    let refuse = |refused: json_text::Refused| refused_file(&path, &refused);
+    let mut there = servers_in(client, &text).map_err(refuse)?;
+    let ours: Vec<(String, Value)> = servers
+        .iter()
+        .filter_map(|(name, _)| there.shift_remove(name).map(|entry| (name.clone(), entry)))
+        .collect();
+    let names: Vec<String> = servers.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let names = names.join(", ");
     let mut out = Out::new();
-    match removed {
-        None => {
-            out.line(format_args!("`{}` has no `{name}`; nothing was changed.", path.display()))?;
-        }
-        Some(changed) => {
-            let backup = replace(&path, Some(&text), &changed)?;
-            out.line(format_args!("`{name}` is no longer in `{}`.", path.display()))?;
-            if let Some(backup) = backup {
-                out.line(format_args!("The file as it was is `{}`.", backup.display()))?;
-            }
-        }
+    if ours.is_empty() {
+        out.line(format_args!("`{}` has no {names}; nothing was changed.", path.display()))?;
+        out.finish()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let backup = match without(client, &path, &text, &ours).map_err(refuse)? {
+        Some(changed) => replace(&path, Some(&text), &changed)?,
+        None => remove_file(&path)?,
+    };
+    out.line(format_args!("{names}: no longer in `{}`.", path.display()))?;
+    if let Some(backup) = backup {
+        out.line(format_args!("The file as it was is `{}`.", backup.display()))?;
     }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// ChatGPT is a remote service without a file: it needs a reachable URL.
-fn chatgpt(setup: &Setup) -> Result<ExitCode, Failure> {
-    if setup.write || setup.remove {
-        return Err(Failure::usage("ChatGPT has no file to write")
-            .hint("run `panoply setup chatgpt` and follow the steps"));
-    }
-    let served: String = setup.packs.iter().map(|pack| format!(" {pack}")).collect();
-    let url = setup.url.clone().unwrap_or_else(|| "https://tools.example.com/mcp".to_owned());
-    let host = url
-        .split("://")
-        .nth(1)
-        .and_then(|rest| rest.split('/').next())
-        .unwrap_or("tools.example.com");
-    let mut out = Out::new();
-    out.line(format_args!(
-        "{BOLD}ChatGPT{BOLD:#} takes the address of a server that it can reach over HTTPS.\n"
-    ))?;
-    out.line("1. Choose who logs people in: set the three settings of an OAuth issuer (docs/operating.md).")?;
-    out.line(format_args!("2. Serve:  panoply http{served} --allowed-host {host}"))?;
-    out.line(format_args!(
-        "3. Put a reverse proxy or tunnel with TLS in front of it, so that {url}"
-    ))?;
-    out.line("   leads to http://127.0.0.1:8642/mcp.")?;
-    out.line(
-        "4. In ChatGPT: Settings, Apps & Connectors, Advanced settings: switch on developer mode.",
-    )?;
-    out.line(format_args!(
-        "5. Create a connector named `{}` with the URL {url} and OAuth.",
-        setup.name
-    ))?;
-    out.finish()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn file_of(client: &ClientFile) -> Result<PathBuf, Failure> {
-    client.path.clone().ok_or_else(|| {
-        Failure::work(format!(
-            "cannot tell where {} keeps its settings: HOME is not set",
-            client.title
-        ))
-        .hint("run it without --write and copy what it prints")
-    })
-}
-
-fn text_of(path: &Path) -> Result<Option<String>, Failure> {
-    match std::fs::read(path) {
-        Ok(bytes) => String::from_utf8(bytes)
-            .map(Some)
-            .map_err(|_| refused_file(path, Refused::NotJson("it is not UTF-8".to_owned()))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::work(format!("cannot read `{}`: {error}", path.display()))),
-    }
-}
-
-fn refused_file(path: &Path, refused: Refused) -> Failure {
-    let what = match refused {
-        Refused::NotJson(why) => format!("`{}` is not valid JSON: {why}", path.display()),
-        Refused::NotAnObject => {
-            format!("`{}` does not have the shape that its client reads", path.display())
-        }
-        Refused::Ambiguous => format!("`{}` has a name twice", path.display()),
+/// The text without our entries; `None` when `setup` created the file and nothing else is in it.
+///
+/// An edit cannot know how the file was written before: an empty one, a section that did not exist,
+/// a missing line end. So a backup that becomes the present text by adding the entries is the answer.
+fn without(
+    client: &ClientFile,
+    path: &std::path::Path,
+    text: &str,
+    ours: &[(String, Value)],
+) -> Result<Option<String>, json_text::Refused> {
+    let becomes_text = |before: &str| {
+        let with = ours
+            .iter()
+            .try_fold(before.to_owned(), |text, (name, entry)| set(client, &text, name, entry));
+        with.as_deref() == Ok(text)
     };
-    Failure::work(format!("{what}; it was not touched"))
-        .hint("fix the file, or run without --write and copy what is printed into it")
-}
-
-/// Backs up the file and replaces it atomically by a rename.
-fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<Option<PathBuf>, Failure> {
-    let failed = |what: &str, path: &Path, error: std::io::Error| {
-        Failure::work(format!("cannot {what} `{}`: {error}", path.display()))
-    };
-    // Follows links, so that a file in a dotfiles repository stays there.
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if let Some(folder) = real.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| failed("make", folder, error))?;
+    if let Some(before) = file::backups(path).into_iter().find(|before| becomes_text(before)) {
+        return Ok(Some(before));
     }
-    let timestamp = SystemClock::new().now().strftime("%Y%m%dT%H%M%S%.3fZ").to_string();
-    let sibling = |suffix: &str| {
-        let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        real.with_file_name(format!("{name}.{suffix}"))
-    };
-    let backup = match old {
-        Some(_) => {
-            let backup = sibling(&format!("backup-{timestamp}"));
-            std::fs::copy(&real, &backup).map_err(|error| failed("write", &backup, error))?;
-            Some(backup)
-        }
-        None => None,
-    };
-    let fresh = sibling(&format!("new-{timestamp}"));
-    std::fs::write(&fresh, new).map_err(|error| failed("write", &fresh, error))?;
-    if let Ok(about) = std::fs::metadata(&real) {
-        std::fs::set_permissions(&fresh, about.permissions())
-            .map_err(|error| failed("set the permissions of", &fresh, error))?;
+    if becomes_text("") {
+        return Ok(None);
     }
-    std::fs::rename(&fresh, &real).map_err(|error| failed("replace", &real, error))?;
-    Ok(backup)
-}
-
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,\\".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+    let mut left = text.to_owned();
+    for (name, _) in ours {
+        let removed = match client.format {
+            Format::Json => json_text::remove(&left, client.section, name),
+            Format::Toml => toml_text::remove(&left, client.section, name),
+        }?;
+        left = removed.unwrap_or(left);
     }
+    Ok(Some(left))
 }

@@ -7,6 +7,7 @@ use panoply_contract::context::Caller;
 use panoply_contract::permission::Profile;
 use panoply_mcp::McpServer;
 use panoply_mcp::lifecycle::{self, Parent};
+use panoply_mcp::presentation::InputErrors;
 use tokio_util::sync::CancellationToken;
 
 use super::{LogReader, Session, start_log};
@@ -29,6 +30,10 @@ pub(crate) fn serve_one(
 ) -> Result<ExitCode, Failure> {
     let mut config = session.config()?;
     config.packs = vec![pack.to_owned()];
+    // The pack's specification has JSON-RPC errors.
+    if config.presentation.input_errors == InputErrors::Auto {
+        config.presentation.input_errors = InputErrors::Protocol;
+    }
     serve(name, &config, Profile::Owner)
 }
 
@@ -45,7 +50,8 @@ fn serve(name: &'static str, config: &Config, profile: Profile) -> Result<ExitCo
         lifecycle::stop_on_request(signals, stop.clone(), Parent::Watched);
         let mut app = App::open(config)?;
         app.start_audit_maintenance(config);
-        let server = McpServer::new(app.kernel.clone(), name);
+        let server =
+            McpServer::new(app.kernel.clone(), name).with_presentation(config.presentation);
         server.with_local_caller(Caller::local(profile)).serve_stdio(stop).await;
         app.close();
         Ok(ExitCode::SUCCESS)

@@ -96,7 +96,7 @@ fn backtest_report_is_table_json_or_html() {
             .unwrap();
     let fall = figures["maxDrawdownPercent"].as_f64().unwrap();
     assert!((fall - truth["maxDrawdownPercent"].as_f64().unwrap()).abs() < 1e-9, "{figures}");
-    assert!(place.run(&["backtest", "report", &run]).good().contains("deepest fall"));
+    assert!(place.run(&["backtest", "report", &run]).good().contains("max drawdown"));
     place.run(&["backtest", "report", &run, "--html", "page.html"]).good();
     assert!(place.read("page.html").contains("<svg"));
     let sample = place.run(&["backtest", "report", "d91a7ddb-8986-54b3-8bd4-42d1dab9869e"]).good();

@@ -217,13 +217,52 @@ fn flip_each_file(times: usize) {
     }
 }
 
+/// Flips in the write-ahead log that a killed server leaves, where SQLite alone would drop the
+/// changes after the damaged frame.
+fn flip_write_ahead_log(times: usize) {
+    let place = Place::new();
+    let mut client = place.stdio(&["noema"]);
+    client.initialize("2025-06-18");
+    for name in ["Thai", "Lao", "Khmer", "Burmese", "Malay", "Mon"] {
+        client.call_tool("create-deck", json!({"name": name}));
+    }
+    client.signal("KILL");
+    drop(client);
+    let files = ["packs/noema.db", "packs/noema.db-wal"].map(|name| place.home().join(name));
+    let [database, log] = files.each_ref().map(|file| fs::read(file).unwrap());
+    let kind = Kind {
+        file: "packs/noema.db-wal",
+        ask: Ask::Pack("noema"),
+        questions: vec![("list-decks", json!({}))],
+    };
+    let ask = |log: &[u8]| {
+        without_logs(&files[0]);
+        fs::write(&files[0], &database).unwrap();
+        fs::write(&files[1], log).unwrap();
+        answers(&place, &kind)
+    };
+    let expected = ask(&log);
+    assert!(expected.iter().all(|reply| reply.as_ref().is_ok_and(|text| text.contains("Mon"))));
+    let mut random = Random(23);
+    let mut found = 0;
+    for _ in 0..times {
+        let (flipped, what) = flip(&log, &mut random);
+        let replies = ask(&flipped);
+        found += replies.iter().filter(|reply| reply.is_err()).count();
+        assert!(replies.iter().all(Result::is_err) || replies == expected, "{what}: {replies:?}");
+    }
+    assert!(found > 0, "{times} flips");
+}
+
 #[test]
 fn bit_flip_is_an_error_or_changes_no_reply() {
     flip_each_file(FEW);
+    flip_write_ahead_log(FEW);
 }
 
 #[test]
 #[ignore = "takes many minutes: ./test --long"]
 fn thousand_bit_flips_of_each_file() {
     flip_each_file(1000);
+    flip_write_ahead_log(1000);
 }

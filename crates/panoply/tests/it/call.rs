@@ -45,7 +45,7 @@ fn failed_tool_gives_status_1_and_all_problems() {
     expect![[r#"
         1
         error: INVALID_INPUT: invalid input for `describe-tool`
-          `/nme`: is not an argument; did you mean `name`?; expected one of name
+          `/nme`: is not an argument; did you mean `name`?; expected one of name, outputSchema
           `/name`: is required; expected a string from 1 to 128 characters, such as "search-tools"
         hint: correct the listed arguments; `example` shows a call that works"#]]
     .assert_eq(&said.failed());

@@ -59,3 +59,54 @@ fn broker_export_is_converted_and_rates_are_printed() {
     assert_eq!(place.run(&["cgt", "fx", "usd", "2024"]).status, Some(2));
     assert_eq!(place.run(&["cgt", "fx", "usd", "2010-01"]).status, Some(1));
 }
+
+#[test]
+fn report_prints_every_disposal_of_a_large_file_in_every_format() {
+    // 100,001 rows and 5 MB, more than a tool call may have.
+    let place = Place::new();
+    let mut trades = String::from("2015-01-05 BUY A 100000 @ 1.00 FEES 10.00\n");
+    for row in 0..100_000 {
+        let (year, month, day) = (2016 + row / 10_000, 1 + row / 850 % 12, 1 + row / 30 % 28);
+        trades +=
+            &format!("{year}-{month:02}-{day:02} SELL A 1 @ 2.00 FEES 0.00    # number {row:06}\n");
+    }
+    assert!(trades.len() > 4 << 20);
+    place.file("big.cgt", &trades);
+    let json = place.run(&["cgt", "report", "big.cgt", "--json"]).json();
+    let listed: usize = json["tax_years"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|year| year["disposals"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(json["page"]["total"], listed);
+    assert!(listed > 2_000, "{listed}");
+    let documents = ["--pdf", "big.pdf", "--html", "big.html", "--csv", "big.csv"];
+    let written = place.run(&[&["cgt", "report", "big.cgt"], &documents[..]].concat());
+    assert_eq!(written.status, Some(0), "{written:?}");
+    let csv = std::fs::read_to_string(place.path("big.csv")).unwrap();
+    assert_eq!(csv.lines().count(), listed + 1);
+    let page = std::fs::read_to_string(place.path("big.html")).unwrap();
+    assert_eq!(page.matches("<section").count(), listed);
+    let said = place.run(&["cgt", "report", "big.cgt"]).good();
+    assert_eq!(said.matches("Section 104\n").count(), listed);
+}
+
+#[test]
+fn broker_export_given_to_report_is_pointed_to_import() {
+    let place = Place::new();
+    // Windows-1252, as Hargreaves Lansdown writes it: 0xA3 is the pound sign.
+    let export = b"Portfolio Summary,\n\nTrade date,Settle date,Reference,Description,Unit cost (p),Quantity,Value (\xA3)\n15/01/2024,17/01/2024,B123456789,Vodafone Group plc,70.00,1000,-711.95\n";
+    std::fs::write(place.path("hl.csv"), export).unwrap();
+    let refused = place.run(&["cgt", "report", "hl.csv"]);
+    assert_eq!(refused.status, Some(1));
+    assert!(refused.err.contains("panoply cgt import"), "{refused:?}");
+    let imported = place.run(&["cgt", "import", "hl.csv"]).good();
+    assert_eq!(
+        imported.trim_end(),
+        "2024-01-15 BUY VODAFONE-GROUP-PLC 1000 @ 0.7 GBP FEES 11.95 GBP"
+    );
+    std::fs::write(place.path("x.pdf"), b"%PDF-1.4").unwrap();
+    let refused = place.run(&["cgt", "import", "x.pdf"]);
+    assert!(refused.status == Some(2) && refused.err.contains("CSV or .xlsx"), "{refused:?}");
+}

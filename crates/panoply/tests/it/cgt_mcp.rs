@@ -27,6 +27,20 @@ fn cgt_mcp_serves_only_the_cgt_pack() {
 }
 
 #[test]
+fn help_and_version_are_printed() {
+    let place = Place::new();
+    let said = |word: &str| {
+        let output = place.cgt_mcp().arg(word).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{word}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(said("--help").contains("mcpServers") && said("--help").contains("panoply cgt"));
+    assert!(said("--version").starts_with("cgt-mcp "));
+    let wrong = place.cgt_mcp().arg("--nonsense").output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
 fn end_of_input_before_the_handshake_gives_status_0() {
     for opening in [&b""[..], b"{\"jsonrpc\"", b"junk\n"] {
         let place = Place::new();

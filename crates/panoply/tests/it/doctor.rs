@@ -14,7 +14,7 @@ fn doctor_on_a_new_home_finds_no_problem_and_writes_nothing() {
     assert!(finding(&report, "home")["says"].as_str().unwrap().contains("created on first use"));
     assert!(!place.home().exists());
     let text = place.run(&["doctor"]).good();
-    assert!(text.contains("✓ program") && text.contains("Claude Desktop"), "{text}");
+    assert!(text.contains("✓ program") && text.contains("`panoply setup` lists them"), "{text}");
 }
 
 #[test]
@@ -62,6 +62,34 @@ fn doctor_reports_a_client_entry_with_a_missing_program() {
     );
     let report = place.run(&["doctor", "--json"]).json();
     assert_eq!(finding(&report, "Cursor")["state"], "ill");
+}
+
+#[test]
+fn doctor_and_setup_agree_on_the_clients() {
+    let place = Place::new();
+    place.file(".codex/config.toml", "model = 'x'\n");
+    place.file(".config/Code/User/mcp.json", "{}");
+    let codex = "Codex: not connected: panoply setup codex --write";
+    assert!(place.run(&["setup"]).good().contains(codex));
+    let report = place.run(&["doctor", "--json"]).json();
+    assert_eq!(finding(&report, "Codex")["state"], "note");
+    assert_eq!(finding(&report, "Codex")["todo"], "run `panoply setup codex --write`");
+    place
+        .run(&["setup", "codex", "--write", "--each-pack", "--pack", "cgt", "--pack", "rmf"])
+        .good();
+    place.run(&["setup", "vscode", "--write", "--name", "tax"]).good();
+    let listed = place.run(&["setup"]).good();
+    assert!(listed.contains("Codex: connected as panoply-cgt, panoply-rmf\n"), "{listed}");
+    assert!(listed.contains("VS Code: connected as tax\n"), "{listed}");
+    assert!(listed.contains("Not found here: claude, claude-code, gemini,"), "{listed}");
+    let report = place.run(&["doctor", "--json"]).json();
+    assert!(
+        finding(&report, "Codex")["says"]
+            .as_str()
+            .unwrap()
+            .ends_with("as panoply-cgt, panoply-rmf")
+    );
+    assert_eq!(finding(&report, "VS Code")["state"], "well");
 }
 
 fn finding<'a>(report: &'a Value, about: &str) -> &'a Value {

@@ -322,3 +322,22 @@ fn read_only_home_serves_reads_and_is_reported() {
     let decks = call(&client, "list-decks", json!({})).to_string();
     assert!(decks.contains("Thai") && decks.contains("again"), "{decks}");
 }
+
+#[test]
+fn health_command_exits_with_the_state_of_the_server() {
+    let place = Place::new();
+    let server = place.http(&["--lame-duck", "60"]);
+    let ready = place.run(&["health", &server.address]);
+    assert_eq!((ready.status, &ready.json()["status"]), (Some(0), &json!("ready")));
+    server.signal("TERM");
+    let draining = (0..50).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        Some(place.run(&["health", &server.address])).filter(|said| said.status != Some(0))
+    });
+    let draining = draining.unwrap_or_else(|| panic!("still ready: {}", server.log()));
+    assert_eq!((draining.status, &draining.json()["status"]), (Some(1), &json!("not ready")));
+    let address = server.address.clone();
+    drop(server);
+    let gone = place.run(&["health", &address]).failed();
+    assert!(gone.starts_with("1\n") && gone.contains("`panoply http`"), "{gone}");
+}

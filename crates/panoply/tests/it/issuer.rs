@@ -10,18 +10,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use panoply_testkit::client::HttpServer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::place::Place;
 
-const ISSUER: &str = "https://login.example.com/";
+pub(crate) const ISSUER: &str = "https://login.example.com/";
 const RESOURCE: &str = "https://tools.example.com/mcp";
 /// A key pair for this test only: PKCS #8 in base64, and the public half as a JWK has it.
 const PRIVATE: &str = "MC4CAQAwBQYDK2VwBCIEIOKzVjhoySi676SaF0HGsmelcPzbWK1/srFGlYiJRwd9";
 const PUBLIC: &str = "0lCMgXzT0CVhhOYANAkD2cVFn8nPfOxZjS0JE_QWNqY";
 
 /// Answers every request with this status and body, and counts them.
-fn issuer(status: &'static str, body: String) -> (String, Arc<AtomicUsize>) {
+pub(crate) fn issuer(status: &'static str, body: String) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/keys", listener.local_addr().unwrap());
     let asked = Arc::new(AtomicUsize::new(0));
@@ -42,19 +42,41 @@ fn issuer(status: &'static str, body: String) -> (String, Arc<AtomicUsize>) {
 }
 
 fn token(kid: &str) -> String {
+    token_with(kid, &json!({"sub": "ann@example.com", "scope": "tools:read metrics:read"}))
+}
+
+/// A token with these claims besides the usual ones.
+pub(crate) fn token_with(kid: &str, claims: &Value) -> String {
     // Far in the future: the program uses the system clock.
-    let claims = json!({
-        "iss": ISSUER, "aud": RESOURCE, "sub": "ann@example.com", "exp": 4_000_000_000_u64,
-        "scope": "tools:read metrics:read",
-    });
+    let mut all = json!({"iss": ISSUER, "aud": RESOURCE, "exp": 4_000_000_000_u64});
+    for (name, value) in claims.as_object().unwrap() {
+        all[name] = value.clone();
+    }
     let header = Header { kid: Some(kid.to_owned()), ..Header::new(Algorithm::EdDSA) };
     let key = EncodingKey::from_ed_der(&STANDARD.decode(PRIVATE).unwrap());
-    jsonwebtoken::encode(&header, &claims, &key).unwrap()
+    jsonwebtoken::encode(&header, &all, &key).unwrap()
+}
+
+/// The key set of the issuer.
+pub(crate) fn key_set() -> Value {
+    json!({"keys": [{"kty": "OKP", "kid": "ed", "crv": "Ed25519", "x": PUBLIC}]})
 }
 
 fn serve(place: &Place, keys: &str) -> HttpServer {
-    let mut command = place.panoply(&["http", "--listen", "127.0.0.1:0", "cgt"]);
+    serve_with(place, &["cgt"], keys, &[("PANOPLY_OAUTH_NEW_USERS", "1")])
+}
+
+pub(crate) fn serve_with(
+    place: &Place,
+    arguments: &[&str],
+    keys: &str,
+    variables: &[(&str, &str)],
+) -> HttpServer {
+    let start = ["http", "--listen", "127.0.0.1:0"];
+    let all: Vec<&str> = start.into_iter().chain(arguments.iter().copied()).collect();
+    let mut command = place.panoply(&all);
     command.env("PANOPLY_OAUTH_ISSUER", ISSUER).env("PANOPLY_OAUTH_RESOURCE", RESOURCE);
+    command.envs(variables.iter().copied());
     HttpServer::spawn(command.env("PANOPLY_OAUTH_JWKS_URL", keys))
 }
 
@@ -66,8 +88,7 @@ fn ask(server: &HttpServer, kid: &str) -> u16 {
 
 #[test]
 fn issuer_keys_are_fetched_by_url_and_cached() {
-    let key = json!({"kty": "OKP", "kid": "ed", "crv": "Ed25519", "x": PUBLIC});
-    let (url, asked) = issuer("200 OK", json!({"keys": [key]}).to_string());
+    let (url, asked) = issuer("200 OK", key_set().to_string());
     let (place, before) = (Place::new(), Arc::clone(&asked));
     let server = serve(&place, &url);
     assert_eq!(before.load(Ordering::SeqCst), 0, "nothing is fetched before the first token");

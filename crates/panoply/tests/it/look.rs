@@ -47,7 +47,19 @@ fn kernel_tools_are_listed_as_text_and_json() {
     let json = place.run(&["tools", "--pack", "kernel", "--json"]).json();
     let names: Vec<&str> =
         json.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["search-tools", "describe-tool", "get-tool-metrics", "get-audit-trail"]);
+    assert_eq!(
+        names,
+        [
+            "search-tools",
+            "describe-tool",
+            "call-tool",
+            "get-tool-metrics",
+            "get-audit-trail",
+            "share-item",
+            "withdraw-share",
+            "list-shares"
+        ]
+    );
 }
 
 #[test]

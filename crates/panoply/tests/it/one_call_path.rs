@@ -171,6 +171,10 @@ impl Carrier {
             let kind = result.as_object_mut().unwrap().shift_remove("resultType");
             assert_eq!(kind, Some(json!("complete")));
         }
+        // The second block repeats the structured content, which is compared below.
+        let repeated = result["content"].as_array_mut().unwrap().remove(1);
+        let repeated: Value = serde_json::from_str(repeated["text"].as_str().unwrap()).unwrap();
+        assert_eq!(repeated, result["structuredContent"], "{self:?}");
         without_times(&mut result);
         result
     }

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::place::Place;
 
 #[path = "../../../panoply-rmf/tests/sync/stub.rs"]
-mod stub;
+pub(crate) mod stub;
 
 use stub::Stub;
 
@@ -67,7 +67,7 @@ fn place_with_api() -> (Place, String) {
 #[test]
 fn sync_fetches_new_navs_and_prints_a_summary() {
     let (place, api) = place_with_api();
-    let sync = ["rmf", "sync", "--key-env", "KEY", "--base-url", &api];
+    let sync = ["rmf", "sync", "--key-env", "KEY", "--base-url", &api, "--speed", "50"];
     let without_key = place.run(&sync);
     assert_eq!(without_key.status, Some(2), "{without_key:?}");
     let wrong_key = place.panoply(&sync).env("KEY", "wrong").output().unwrap();
@@ -75,7 +75,9 @@ fn sync_fetches_new_navs_and_prints_a_summary() {
     let synced = place.panoply(&sync).env("KEY", stub::KEY).output().unwrap();
     let said = String::from_utf8(synced.stdout).unwrap();
     assert!(synced.status.success() && said.contains("4 funds"), "{said}");
-    assert!(synced.stderr.is_empty(), "no bar without a terminal");
+    let progress = String::from_utf8(synced.stderr).unwrap();
+    assert!(progress.starts_with("sync: 0 of 0 projects, the register"), "{progress}");
+    assert!(!progress.contains('['), "no bar without a terminal: {progress}");
     let history = place.run(&[
         "call",
         "get_rmf_fund_nav_history",
@@ -95,7 +97,11 @@ fn sync_shows_progress_on_a_terminal() {
     let program = env!("CARGO_BIN_EXE_panoply");
     // `script` provides a terminal and captures its output.
     let shown = Command::new("script")
-        .args(["-qec", &format!("{program} rmf sync --key-env KEY --base-url {api}"), "/dev/null"])
+        .args([
+            "-qec",
+            &format!("{program} rmf sync --key-env KEY --base-url {api} --speed 50"),
+            "/dev/null",
+        ])
         .env("KEY", stub::KEY)
         .env("PANOPLY_HOME", place.home())
         .output()

@@ -34,11 +34,12 @@ use panoply_backtest::stream::EventStream;
 use panoply_backtest::timestamp::Timestamp;
 use panoply_contract::context::Caller;
 use panoply_contract::operation::OperationSpec;
+use panoply_contract::tenant::TenantId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::run_writer::Refusal;
-pub(crate) use self::run_writer::RunWriter;
+use self::run_writer::{Refusal, WriteLease};
+pub(crate) use self::run_writer::{RunStores, RunWriter};
 
 /// Maximum size of a run description.
 const MAX_HEADER_BYTES: usize = 1 << 20;
@@ -90,8 +91,10 @@ async fn open(
             Refusal::invalid("the description of a run is at most 1 MiB, sent within 12 seconds")
         })?;
         let (input, header) = described(&body, id)?;
-        let operation = writer.begin(&PUT, caller, input_of(id, &input)).await?;
-        let opened = open_run(&writer, id, header).await;
+        let workspace = caller.tenants.workspace.clone();
+        let (operation, store) = writer.begin(&PUT, caller, input_of(id, &input), Some(id)).await?;
+        let lease = writer.lease(&workspace, id);
+        let opened = open_run(store, lease, id, header, writer.now()).await;
         let output = match &opened {
             Ok((shown, _)) => shown.clone(),
             Err(refusal) => refusal.json(json!({})),
@@ -105,17 +108,18 @@ async fn open(
 }
 
 async fn open_run(
-    writer: &Arc<RunWriter>,
+    store: Arc<dyn Store>,
+    lease: Result<WriteLease, Refusal>,
     id: Guid,
     header: RunHeader,
+    now: Timestamp,
 ) -> Result<(Value, bool), Refusal> {
-    let lease = writer.lease(id)?;
-    let (own, now) = (Arc::clone(writer), writer.now());
+    let lease = lease?;
     run_writer::blocking(move || {
         let _lease = lease;
-        let is_new = own.store.run(id)?.is_none();
-        OpenRun::open(Arc::clone(&own.store), id, header, now)?;
-        Ok((shown(own.store.as_ref(), id, own.store.run(id)?.as_ref())?, is_new))
+        let is_new = store.run(id)?.is_none();
+        OpenRun::open(Arc::clone(&store), id, header, now)?;
+        Ok((shown(store.as_ref(), id, store.run(id)?.as_ref())?, is_new))
     })
     .await
 }
@@ -157,10 +161,10 @@ async fn status(
 ) -> Response {
     let work = async {
         let id = writer.authorize(&caller, READ, &id)?;
-        let own = Arc::clone(&writer);
-        let found = run_writer::blocking(move || match own.store.run(id)? {
+        let store = writer.store(caller).await?;
+        let found = run_writer::blocking(move || match store.run(id)? {
             None => Ok(None),
-            Some(record) => shown(own.store.as_ref(), id, Some(&record)).map(Some),
+            Some(record) => shown(store.as_ref(), id, Some(&record)).map(Some),
         });
         match found.await? {
             None => Err(Refusal::not_found(id)),
@@ -187,10 +191,11 @@ async fn events(
             }
         }
         let input = input_of(id, &json!({"sequence": from.sequence}));
-        let operation = writer.begin(&EVENTS, caller, input).await?;
+        let workspace = caller.tenants.workspace.clone();
+        let (operation, store) = writer.begin(&EVENTS, caller, input, None).await?;
         let begun = async {
-            let lease = writer.lease(id)?;
-            let run = open_existing(&writer, id).await?;
+            let lease = writer.lease(&workspace, id)?;
+            let run = open_existing(store, id, writer.now()).await?;
             let first = from.first(run.sequence())?;
             Ok((run, first, lease))
         };
@@ -240,11 +245,14 @@ impl StartSequence {
 }
 
 /// Opens an existing run for writing.
-async fn open_existing(writer: &Arc<RunWriter>, id: Guid) -> Result<OpenRun, Refusal> {
-    let (own, now) = (Arc::clone(writer), writer.now());
-    let opened = run_writer::blocking(move || match own.store.run(id)? {
+async fn open_existing(
+    store: Arc<dyn Store>,
+    id: Guid,
+    now: Timestamp,
+) -> Result<OpenRun, Refusal> {
+    let opened = run_writer::blocking(move || match store.run(id)? {
         None => Ok(None),
-        Some(_) => OpenRun::open(Arc::clone(&own.store), id, RunHeader::default(), now).map(Some),
+        Some(_) => OpenRun::open(Arc::clone(&store), id, RunHeader::default(), now).map(Some),
     });
     opened.await?.ok_or_else(|| Refusal::not_found(id))
 }
@@ -256,8 +264,10 @@ async fn seal(
 ) -> Response {
     run_writer::run_detached(async move {
         let id = parsed(&id)?;
-        let operation = writer.begin(&SEAL, caller, input_of(id, &json!({}))).await?;
-        let sealed = seal_now(&writer, id).await;
+        let workspace = caller.tenants.workspace.clone();
+        let (operation, store) =
+            writer.begin(&SEAL, caller, input_of(id, &json!({})), None).await?;
+        let sealed = seal_now(&writer, store, &workspace, id).await;
         let output = match &sealed {
             Ok(output) => output.clone(),
             Err(refusal) => refusal.json(json!({})),
@@ -268,26 +278,36 @@ async fn seal(
     .await
 }
 
-async fn seal_now(writer: &Arc<RunWriter>, id: Guid) -> Result<Value, Refusal> {
-    let lease = writer.lease(id)?;
+async fn seal_now(
+    writer: &Arc<RunWriter>,
+    store: Arc<dyn Store>,
+    workspace: &TenantId,
+    id: Guid,
+) -> Result<Value, Refusal> {
+    let lease = writer.lease(workspace, id)?;
     let (own, now) = (Arc::clone(writer), writer.now());
     let report = run_writer::blocking_low_priority(move || {
         let _lease = lease;
-        sealed(&own, id, now)
+        sealed(&own, &store, id, now)
     });
     let report = report.await?.ok_or_else(|| Refusal::not_found(id))?;
     let status = Status::Completed.as_str();
     Ok(json!({"runId": id.to_string(), "status": status, "report": report}))
 }
 
-fn sealed(writer: &RunWriter, id: Guid, now: Timestamp) -> Result<Option<SealReport>, LogError> {
-    let Some(record) = writer.store.run(id)? else { return Ok(None) };
+fn sealed(
+    writer: &RunWriter,
+    store: &Arc<dyn Store>,
+    id: Guid,
+    now: Timestamp,
+) -> Result<Option<SealReport>, LogError> {
+    let Some(record) = store.run(id)? else { return Ok(None) };
     // Idempotent: a retry returns the stored report.
     if record.status == Status::Completed {
-        let run = SealedRun::open(id, writer.store.sealed(id)?, Cache::new(1 << 20))?;
+        let run = SealedRun::open(id, store.sealed(id)?, Cache::new(1 << 20))?;
         return run.report().map(Some);
     }
-    let open = OpenRun::open(Arc::clone(&writer.store), id, RunHeader::default(), now)?;
+    let open = OpenRun::open(Arc::clone(store), id, RunHeader::default(), now)?;
     open.seal(&mut |_, _| {}, &|| writer.stop.is_cancelled()).map(Some)
 }
 

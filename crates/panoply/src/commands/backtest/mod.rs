@@ -4,6 +4,7 @@ pub(super) mod http_routes;
 mod import;
 mod priority;
 mod report;
+mod verify;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -16,7 +17,7 @@ use panoply_backtest::event::Guid;
 use panoply_backtest::ingest::{OpenRun, SealReport};
 use panoply_backtest::query::cache::Cache;
 use panoply_backtest::query::reader::SealedRun;
-use panoply_backtest::run::{RunHeader, Status};
+use panoply_backtest::run::{RunHeader, RunRecord, Status};
 use panoply_backtest::sample;
 use panoply_backtest::store::Store;
 use panoply_backtest::timestamp::Timestamp;
@@ -62,6 +63,7 @@ pub(super) fn run(command: &Backtest, session: &Session) -> Result<ExitCode, Fai
                 seal(id, store).map(|report| ((), json!({"report": report})))
             })?;
         }
+        Backtest::Verify { runs } => verify::run(runs, store.as_ref())?,
         Backtest::Delete { run } => {
             let id = known(run, store.as_ref())?;
             let named = json!({"runId": id.to_string()});
@@ -95,7 +97,9 @@ fn print_run(out: &mut Out, id: Guid, report: &SealReport) -> Result<(), Failure
 
 fn export(run: &str, file: Option<&Path>, store: &dyn Store) -> Result<(), Failure> {
     let (id, store) = found(run, store)?;
-    let sealed = sealed(id, store)?;
+    require_complete(id, store)?;
+    let blobs = store.sealed(id).map_err(failed)?;
+    let sealed = SealedRun::open_for_export(id, blobs, Cache::new(64 << 20)).map_err(failed)?;
     match file {
         None => {
             let mut out = Out::new();
@@ -124,31 +128,51 @@ fn export(run: &str, file: Option<&Path>, store: &dyn Store) -> Result<(), Failu
 }
 
 fn list(store: &dyn Store, as_json: bool) -> Result<(), Failure> {
-    let runs = store.runs().map_err(failed)?;
+    let mut runs = store.runs().map_err(failed)?;
+    // The bundled run can be queried like any other.
+    let bundled = sample::store().runs().map_err(failed)?;
+    let is_new = |own: &RunRecord| runs.iter().all(|run| run.id != own.id);
+    let bundled: Vec<RunRecord> = bundled.into_iter().filter(is_new).collect();
+    runs.extend(bundled);
     let mut out = Out::new();
     if as_json {
         let rows: Vec<Value> = runs
             .iter()
-            .map(|run| json!({"runId": run.id.to_string(), "status": run.status.as_str(), "events": run.events, "header": run.header}))
+            .map(|run| {
+                let (first, last) = span(run);
+                json!({
+                    "runId": run.id.to_string(), "status": run.status.as_str(),
+                    "events": run.events, "startTime": first, "endTime": last,
+                    "header": run.header,
+                })
+            })
             .collect();
         out.json(&rows)?;
         return out.finish();
     }
-    if runs.is_empty() {
-        out.line("There are no runs yet; import one with `panoply backtest import FILE`.")?;
-        return out.finish();
-    }
-    let table =
-        runs.iter().fold(Table::new(["run", "status", "events", "strategy"]), |table, run| {
-            table.row([
-                run.id.to_string(),
-                run.status.as_str().to_owned(),
-                run.events.to_string(),
-                run.header.strategy_name.clone().unwrap_or_default(),
-            ])
-        });
+    let names = ["run", "status", "events", "from", "to", "strategy"];
+    let table = runs.iter().fold(Table::new(names), |table, run| {
+        let (first, last) = span(run);
+        table.row([
+            run.id.to_string(),
+            run.status.as_str().to_owned(),
+            run.events.to_string(),
+            first.unwrap_or_default(),
+            last.unwrap_or_default(),
+            run.header.strategy_name.clone().unwrap_or_default(),
+        ])
+    });
     out.line(table.render(usize::MAX))?;
     out.finish()
+}
+
+/// Times of the first and last event; of an open run, the declared period.
+fn span(run: &RunRecord) -> (Option<String>, Option<String>) {
+    let (first, last) = run.span.unzip();
+    let of = |time: Option<Timestamp>, declared: &Option<String>| {
+        time.map(|time| time.to_string()).or_else(|| declared.clone())
+    };
+    (of(first, &run.header.start_time), of(last, &run.header.end_time))
 }
 
 fn seal(id: Guid, store: Arc<dyn Store>) -> Result<SealReport, Failure> {
@@ -165,12 +189,17 @@ fn seal(id: Guid, store: Arc<dyn Store>) -> Result<SealReport, Failure> {
 
 /// Opens a completed run.
 fn sealed(id: Guid, store: &dyn Store) -> Result<SealedRun, Failure> {
+    require_complete(id, store)?;
+    let run = store.sealed(id).and_then(|blobs| SealedRun::open(id, blobs, Cache::new(64 << 20)));
+    run.map_err(failed)
+}
+
+fn require_complete(id: Guid, store: &dyn Store) -> Result<(), Failure> {
     if store.run(id).map_err(failed)?.is_some_and(|record| record.status == Status::Running) {
         return Err(Failure::usage(format!("run `{id}` is still open"))
             .hint(format!("complete it with `panoply backtest seal {id}`")));
     }
-    let run = store.sealed(id).and_then(|blobs| SealedRun::open(id, blobs, Cache::new(64 << 20)));
-    run.map_err(failed)
+    Ok(())
 }
 
 /// Finds a run in the user's store, else in the sample.
@@ -198,6 +227,12 @@ fn failed(error: LogError) -> Failure {
     match error {
         LogError::WrongStatus { .. } => {
             failure.hint("delete it with `panoply backtest delete`, or import under another id")
+        }
+        LogError::OtherFormat { .. } => failure.hint(
+            "save its lines with `panoply backtest export RUN --out FILE`, delete it with `panoply backtest delete RUN`, and import the file again",
+        ),
+        LogError::Damaged(_) | LogError::Checksum(_) | LogError::MissingBlob(_) => {
+            failure.hint("restore a backup, or delete the run and import its source again")
         }
         _ => failure,
     }

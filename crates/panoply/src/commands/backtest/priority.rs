@@ -3,16 +3,22 @@
 
 use std::io;
 
-use rustix::process::nice;
 use tokio::sync::oneshot;
 
 /// Increment of `nice`. A busy process at nice 0 gets nine times as much CPU time.
+#[cfg(unix)]
 const NICE_INCREMENT: i32 = 10;
 
-/// Lowers the priority of the calling thread on Linux, else of the process. Best effort.
+/// Lowers the priority of the calling thread on Linux, of the process on other Unix systems.
+/// Best effort.
+#[cfg(unix)]
 pub(super) fn lower() {
-    let _ = nice(NICE_INCREMENT);
+    let _ = rustix::process::nice(NICE_INCREMENT);
 }
+
+/// Windows keeps the priority: changing it needs a call that safe Rust does not have.
+#[cfg(not(unix))]
+pub(super) fn lower() {}
 
 /// Runs work on a new low-priority thread. Only Linux has a nice value per thread; elsewhere the
 /// priority stays, because lowering it would slow the whole server.
@@ -29,6 +35,7 @@ pub(super) fn spawn_low<T: Send + 'static>(
     Ok(receiver)
 }
 
+#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     use rustix::process::getpriority_process;

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::Write as _;
 
-use panoply_backtest::report::{Figures, html};
+use panoply_backtest::performance::CurveSource;
+use panoply_backtest::report::{Figures, MoneyFigures, html};
 use panoply_backtest::store::Store;
 use panoply_contract::table::Table;
 
@@ -16,7 +17,7 @@ pub(super) fn run(arguments: &BacktestReport, store: &dyn Store) -> Result<(), F
     let (id, store) = found(&arguments.run, store)?;
     let run = sealed(id, store)?;
     let header = store.run(id).map_err(failed)?.map(|record| record.header).unwrap_or_default();
-    let report = run.performance_report(header, &|| false).map_err(failed)?;
+    let report = run.performance_report(header).map_err(failed)?;
     if let Some(path) = &arguments.html {
         let mut file = File::create_new(path).map_err(|error| unread(path, &error))?;
         file.write_all(html::render(&report).as_bytes()).map_err(|error| unread(path, &error))?;
@@ -35,17 +36,29 @@ pub(super) fn run(arguments: &BacktestReport, store: &dyn Store) -> Result<(), F
 }
 
 fn table(figures: &Figures) -> Table {
-    let share = figures.max_drawdown_percent.map(|share| format!(" ({share:.2} %)"));
     let rows = [
-        ("period", format!("{} to {}", figures.first, figures.last)),
-        ("events", figures.events.to_string()),
-        (figures.curve.title(), format!("{:.2} to {:.2}", figures.start, figures.end)),
-        ("deepest fall", format!("{:.2}{}", figures.max_drawdown, share.unwrap_or_default())),
-        ("trades", format!("{} closed, {} open", figures.trades, figures.open)),
-        ("won and lost", format!("{} and {}", figures.wins, figures.losses)),
-        ("earned and lost", format!("{:.2} and {:.2}", figures.gross_profit, figures.gross_loss)),
-        ("commissions", format!("{:.2}", figures.commissions)),
+        ("period".to_owned(), format!("{} to {}", figures.first, figures.last)),
+        ("events".to_owned(), figures.events.to_string()),
     ];
+    let money = figures.currencies.iter().flat_map(money_rows);
     let table = Table::new(["figure", "value"]);
-    rows.into_iter().fold(table, |table, (name, value)| table.row([name.to_owned(), value]))
+    rows.into_iter().chain(money).fold(table, |table, (name, value)| table.row([name, value]))
+}
+
+fn money_rows(own: &MoneyFigures) -> Vec<(String, String)> {
+    let unit = match own.currency.as_str() {
+        "" => String::new(),
+        currency => format!(" ({currency})"),
+    };
+    let share = own.max_drawdown_percent.map(|share| format!(" ({share:.2} %)"));
+    let curve = own.curve.map_or("profit", CurveSource::title);
+    let rows = [
+        (curve, format!("{:.2} to {:.2}", own.start, own.end)),
+        ("max drawdown", format!("{:.2}{}", own.max_drawdown, share.unwrap_or_default())),
+        ("trades", format!("{} closed, {} open", own.trades, own.open)),
+        ("won and lost", format!("{} and {}", own.wins, own.losses)),
+        ("gross profit and loss", format!("{:.2} and {:.2}", own.gross_profit, own.gross_loss)),
+        ("commissions", format!("{:.2}", own.commissions)),
+    ];
+    rows.into_iter().map(|(name, value)| (format!("{name}{unit}"), value)).collect()
 }

@@ -13,12 +13,14 @@ const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 /// Reason why the text was not changed.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Refused {
-    /// Not JSON, with the position.
-    NotJson(String),
+    /// Not in the syntax of the file, with the position.
+    NotParsed(String),
     /// The document or the section is not an object.
     NotAnObject,
     /// The edit changed something else, for example because of a duplicate key.
     Ambiguous,
+    /// Some lines end with CRLF and some with LF, which the TOML library cannot preserve.
+    MixedLineEnds,
 }
 
 /// Parses the document; an empty text is an empty object.
@@ -26,7 +28,7 @@ pub(super) fn read(text: &str) -> Result<Value, Refused> {
     if plain(text).trim().is_empty() {
         return Ok(Value::Object(Map::new()));
     }
-    serde_json::from_str(&plain(text)).map_err(|error| Refused::NotJson(error.to_string()))
+    serde_json::from_str(&plain(text)).map_err(|error| Refused::NotParsed(error.to_string()))
 }
 
 /// Sets `section.name` to `entry`.
@@ -39,7 +41,8 @@ pub(super) fn set(text: &str, section: &str, name: &str, entry: &Value) -> Resul
 
     let indent = indent_of(text);
     let changed = if plain(text).trim().is_empty() {
-        pretty(&wanted, &indent, 0) + "\n"
+        let document = pretty(&wanted, &indent, 0) + "\n";
+        if text.contains("\r\n") { document.replace('\n', "\r\n") } else { document }
     } else {
         let root = Object::find(text, 0).ok_or(Refused::NotAnObject)?;
         match root.member(section) {
@@ -90,26 +93,47 @@ fn put(
     indent: &str,
     depth: usize,
 ) -> String {
-    let written = pretty(value, indent, depth);
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    // A line end inside a string is escaped, so these are only those of the layout.
+    let written = pretty(value, indent, depth).replace('\n', newline);
     if let Some(member) = object.member(name) {
         return splice(text, member.value.0, member.value.1, &written);
     }
     let key = Value::String(name.to_owned());
-    let line = format!("\n{}{key}: {written}", indent.repeat(depth));
+    let line = format!("{newline}{}{key}: {written}", indent.repeat(depth));
     match object.members.last() {
         Some(last) => {
-            let comma = if object.trailing_comma { "" } else { "," };
-            let at = object.after_last.unwrap_or(last.value.1);
-            splice(text, at, at, &format!("{comma}{line}"))
+            let (after, own_comma) = match object.after_last {
+                Some(after_comma) => (after_comma, ","),
+                None => (last.value.1, ""),
+            };
+            // A comment on the line of the last member stays with it.
+            let at = end_of_line_comments(text, after);
+            let changed = splice(text, at, at, &format!("{line}{own_comma}"));
+            if own_comma.is_empty() { splice(&changed, after, after, ",") } else { changed }
         }
         None => {
-            let close = format!("{line}\n{}", indent.repeat(depth.saturating_sub(1)));
+            let close = format!("{line}{newline}{}", indent.repeat(depth.saturating_sub(1)));
             let inside = text.get(object.open + 1..object.close).unwrap_or_default();
             // A comment inside an empty object is preserved; white space is not.
             let from = if inside.trim().is_empty() { object.open + 1 } else { object.close };
             splice(text, from, object.close, &close)
         }
     }
+}
+
+/// The end of the comments that follow on the same line; `at` when there is none.
+fn end_of_line_comments(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let line_end = rest.find('\n').map_or(text.len(), |end| at + end);
+    let mut end = at;
+    while let Some(token) = Token::next(text, end) {
+        if token.kind != Kind::Comment || token.to > line_end {
+            break;
+        }
+        end = token.to;
+    }
+    text.get(..end).unwrap_or_default().trim_end_matches('\r').len().max(at)
 }
 
 fn splice(text: &str, from: usize, to: usize, new: &str) -> String {
@@ -174,7 +198,6 @@ struct Object {
     open: usize,
     close: usize,
     members: Vec<Member>,
-    trailing_comma: bool,
     /// After the trailing comma, if any.
     after_last: Option<usize>,
 }
@@ -190,13 +213,8 @@ impl Object {
     fn find(text: &str, from: usize) -> Option<Self> {
         let mut tokens = Tokens { text, at: from };
         let open = tokens.next().filter(|token| token.kind == Kind::Punctuation(b'{'))?;
-        let mut object = Self {
-            open: open.from,
-            close: open.from,
-            members: Vec::new(),
-            trailing_comma: false,
-            after_last: None,
-        };
+        let mut object =
+            Self { open: open.from, close: open.from, members: Vec::new(), after_last: None };
         loop {
             let token = tokens.next()?;
             match token.kind {
@@ -205,7 +223,6 @@ impl Object {
                     return Some(object);
                 }
                 Kind::Punctuation(b',') => {
-                    object.trailing_comma = true;
                     object.after_last = Some(token.to);
                 }
                 Kind::Text => {
@@ -213,7 +230,6 @@ impl Object {
                     tokens.next().filter(|token| token.kind == Kind::Punctuation(b':'))?;
                     let value = tokens.value()?;
                     object.members.push(Member { name, key_from: token.from, value });
-                    object.trailing_comma = false;
                     object.after_last = None;
                 }
                 Kind::Punctuation(_) | Kind::Word | Kind::Comment | Kind::Mark => return None,
@@ -414,7 +430,7 @@ mod tests {
                         "args": [
                             "stdio"
                         ]
-                    }
+                    },
                 },
                 "alpha": [1, 2,],
             }
@@ -475,7 +491,7 @@ mod tests {
     fn non_object_json_is_refused() {
         for text in ["{", "{\"a\": }", "nonsense", "{'a': 1}", "{} {}", "{\"s\": \"", "\u{feff}x"] {
             let refused = set(text, "s", "p", &json!(1));
-            assert!(matches!(refused, Err(Refused::NotJson(_))), "{text}: {refused:?}");
+            assert!(matches!(refused, Err(Refused::NotParsed(_))), "{text}: {refused:?}");
         }
         for text in ["[]", "7", r#"{"s": []}"#, r#"{"s": null}"#] {
             assert_eq!(set(text, "s", "p", &json!(1)), Err(Refused::NotAnObject), "text: {text}");
@@ -487,6 +503,29 @@ mod tests {
         let changed = set(r#"{"s": {"p": 1}, "s": {"p": 2}}"#, "s", "p", &json!(3)).unwrap();
         assert_eq!(changed, r#"{"s": {"p": 1}, "s": {"p": 3}}"#);
         assert_eq!(remove(r#"{"s": {"p": 1, "p": 2}}"#, "s", "p"), Err(Refused::Ambiguous));
+    }
+
+    #[test]
+    fn comments_commas_and_line_ends_survive_a_round_trip() {
+        let cases = [
+            "{\"s\": {\n  \"a\": 1, // one\n}}",
+            "{\"s\": {\n  \"a\": 1 // one\n}}",
+            "{\"s\": {\n  \"a\": 1, /* one */ // two\n  // below\n}}",
+            "{\r\n  \"s\": {\r\n    \"a\": 1 // one\r\n  }\r\n}\r\n",
+            "{\n\t\"s\": {\n\t\t\"a\": 1,\n\t},\n}\n",
+        ];
+        for text in cases {
+            let with = set(text, "s", "p", &json!({"x": [1]})).unwrap();
+            for line in text.lines().filter(|line| line.contains('/')) {
+                assert!(with.contains(line.split_once('/').unwrap().1), "{text}\n{with}");
+            }
+            assert_eq!(
+                with.matches("\r\n").count() == with.matches('\n').count(),
+                text.contains("\r\n"),
+                "{with:?}"
+            );
+            assert_eq!(remove(&with, "s", "p").unwrap().as_deref(), Some(text), "{with}");
+        }
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn job_service(
     let config = session.config()?;
     let settings = config.pack_settings.get("ttm").cloned().unwrap_or_default();
     let roots: Vec<PathBuf> = roots.collect();
-    let settings = packs::ttm_ingest(&packs::ttm_settings(&settings)?, &home.packs(), &roots)?;
+    let settings = packs::ttm_ingest(&packs::ttm_settings(&settings)?, &home, &roots)?;
     let user_store = Arc::new(SqliteUserStore::at(home.pack("ttm")));
     Ok(JobService::new(user_store, settings, crate::app::clock()))
 }

@@ -9,70 +9,137 @@ use axum::response::{IntoResponse as _, Response};
 use panoply_backtest::error::LogError;
 use panoply_backtest::event::Guid;
 use panoply_backtest::store::Store;
+use panoply_backtest::store::memory::MemoryStore;
 use panoply_backtest::timestamp::Timestamp;
 use panoply_contract::context::{CallContext, Caller};
 use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::Kernel;
 use panoply_contract::operation::{Operation, OperationSpec};
+use panoply_contract::tenant::TenantId;
+use panoply_store::tenants::TenantStore;
+use panoply_store::{Home, TenantStores};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::super::priority;
+use crate::packs;
 
 /// Concurrent streams; each may hold a batch of 8 MiB and a line of 4 MiB.
 const MAX_STREAMS: usize = 32;
 
 /// Shared state of the routes that write runs.
 pub(crate) struct RunWriter {
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) stores: Arc<RunStores>,
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) stop: CancellationToken,
-    /// Reason why no run can be written.
-    pub(crate) unavailable: Option<&'static str>,
-    pub(crate) writing: Arc<Mutex<BTreeSet<Guid>>>,
+    pub(crate) writing: Arc<Mutex<BTreeSet<(TenantId, Guid)>>>,
+}
+
+/// The runs of each workspace, opened on first use.
+pub(crate) struct RunStores {
+    home: Option<Home>,
+    open: TenantStores<OpenStore>,
+    /// Runs of a server without a home, where nothing can be written.
+    none: Arc<MemoryStore>,
+}
+
+struct OpenStore(Arc<dyn Store>);
+
+impl TenantStore for OpenStore {
+    fn in_use(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+}
+
+impl RunStores {
+    pub(crate) fn new(home: Option<Home>, capacity: usize) -> Self {
+        Self { home, open: TenantStores::new(capacity), none: Arc::default() }
+    }
+
+    /// Closes the runs of erased tenants.
+    pub(crate) fn close_erased(&self) {
+        let Some(home) = &self.home else { return };
+        for tenant in self.open.tenants().iter().filter(|tenant| home.is_erased(tenant)) {
+            // While a request uses them, a later attempt closes them.
+            let _in_use = self.open.close(tenant);
+        }
+    }
+
+    /// The runs of a caller's workspace. Blocks on the store.
+    fn of(&self, caller: &Caller) -> Result<Arc<dyn Store>, Refusal> {
+        let Some(home) = &self.home else { return Ok(Arc::clone(&self.none) as Arc<dyn Store>) };
+        let tenant = &caller.tenants.workspace;
+        let opened = self.open.get(tenant, || {
+            if home.is_erased(tenant) {
+                return Err(());
+            }
+            let store = packs::backtest_store(&home.tenant(tenant).pack("backtest"));
+            // The pack reports the error in detail.
+            store.map(|store| Arc::new(OpenStore(Arc::new(store)))).map_err(|_| ())
+        });
+        opened.map(|store| Arc::clone(&store.0)).map_err(|()| {
+            let why = "the runs of this server cannot be opened; see `/readyz`".to_owned();
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "PACK_DAMAGED", why)
+        })
+    }
 }
 
 /// Exclusive write access to a run, released on drop.
 pub(crate) struct WriteLease {
-    id: Guid,
-    writing: Arc<Mutex<BTreeSet<Guid>>>,
+    run: (TenantId, Guid),
+    writing: Arc<Mutex<BTreeSet<(TenantId, Guid)>>>,
 }
 
 impl Drop for WriteLease {
     fn drop(&mut self) {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.run);
     }
 }
 
 impl RunWriter {
     /// Begins an audited operation: checks permission and read-only mode, and records an intent
-    /// that survives a crash.
+    /// that survives a crash. Returns it with the runs of the caller's workspace.
+    /// `new_run` is the run that the operation may create.
     pub(super) async fn begin(
         self: &Arc<Self>,
         spec: &'static OperationSpec,
         caller: Caller,
         input: Value,
-    ) -> Result<Operation, Refusal> {
-        if let Some(why) = self.unavailable {
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            return Err(Refusal::new(status, "PACK_DAMAGED", why.to_owned()));
-        }
+        new_run: Option<Guid>,
+    ) -> Result<(Operation, Arc<dyn Store>), Refusal> {
         let own = Arc::clone(self);
         let begun = tokio::task::spawn_blocking(move || {
             let trace = TraceId::new(uuid::Uuid::new_v4());
             let mut cx = CallContext::local(Arc::clone(own.kernel.clock()), trace);
             cx.caller = caller;
             cx.agent_id = "http".to_owned();
-            own.kernel.begin(spec, &cx, &input)
+            let store = own.stores.of(&cx.caller)?;
+            if let Some(id) = new_run
+                && store.run(id)?.is_none()
+            {
+                own.kernel.check_quota("backtest", &cx.caller).map_err(Refusal::of_gate)?;
+            }
+            let operation = own.kernel.begin(spec, &cx, &input).map_err(Refusal::of_gate)?;
+            Ok((operation, store))
         });
         match begun.await {
-            Ok(begun) => begun.map_err(Refusal::of_gate),
+            Ok(begun) => begun,
             Err(error) => {
                 tracing::error!(%error, "an operation could not begin");
                 Err(Refusal::broken())
             }
         }
+    }
+
+    /// The runs of the caller's workspace.
+    pub(super) async fn store(self: &Arc<Self>, caller: Caller) -> Result<Arc<dyn Store>, Refusal> {
+        let own = Arc::clone(self);
+        let opened = tokio::task::spawn_blocking(move || own.stores.of(&caller));
+        opened.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "the runs of a workspace could not be opened");
+            Err(Refusal::broken())
+        })
     }
 
     /// Checks the permission and parses the run id.
@@ -93,16 +160,17 @@ impl RunWriter {
     }
 
     /// Acquires the write lease of a run.
-    pub(super) fn lease(&self, id: Guid) -> Result<WriteLease, Refusal> {
+    pub(super) fn lease(&self, workspace: &TenantId, id: Guid) -> Result<WriteLease, Refusal> {
+        let run = (workspace.clone(), id);
         let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if writing.len() >= MAX_STREAMS {
             let said = format!("{MAX_STREAMS} runs are being written already");
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", said).later());
         }
-        if !writing.insert(id) {
+        if !writing.insert(run.clone()) {
             return Err(Refusal::other_writer());
         }
-        Ok(WriteLease { id, writing: Arc::clone(&self.writing) })
+        Ok(WriteLease { run, writing: Arc::clone(&self.writing) })
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -180,6 +248,10 @@ impl Refusal {
         if error.kind == ErrorKind::Forbidden {
             let code = if error.code == "READ_ONLY" { "READ_ONLY" } else { "FORBIDDEN" };
             return Self::new(StatusCode::FORBIDDEN, code, error.message);
+        }
+        if error.code == "QUOTA_EXCEEDED" {
+            return Self::new(StatusCode::FORBIDDEN, "QUOTA_EXCEEDED", error.message)
+                .hint("delete runs, or ask the operator for a larger quota");
         }
         tracing::error!(cause = error.cause_chain(), "an operation could not begin");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", error.message).later()
@@ -267,7 +339,12 @@ impl From<LogError> for Refusal {
             LogError::ConcurrentWriter => Self::other_writer(),
             LogError::Cancelled => Self::stopping(),
             LogError::TooManyEvents => Self::invalid(error.to_string()),
-            LogError::Damaged(_) | LogError::Store(_) | LogError::Source(_) => {
+            LogError::Damaged(_)
+            | LogError::Checksum(_)
+            | LogError::MissingBlob(_)
+            | LogError::OtherFormat { .. }
+            | LogError::Store(_)
+            | LogError::Source(_) => {
                 tracing::error!(error = %error, "a run could not be written");
                 let said = "the run could not be written".to_owned();
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "DATABASE_ERROR", said)

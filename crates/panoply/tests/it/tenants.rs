@@ -1,0 +1,226 @@
+//! Separation of tenants: two callers of one server with the same names, ids and documents.
+//!
+//! Each tenant has a canary, a word that occurs in its cards, events and documents only. A reply to
+//! the other tenant that contains it is a leak.
+
+mod random_calls;
+mod shares;
+mod sharing;
+mod surfaces;
+pub(crate) mod two_tenants;
+
+use serde_json::{Value, json};
+
+use self::random_calls::RandomCalls;
+use self::two_tenants::{Actor, RUN, TwoTenants};
+
+#[test]
+fn no_canary_of_a_tenant_is_in_a_reply_to_another() {
+    let world = TwoTenants::separate().with_documents();
+    let items = shares::items(&world);
+    let found = RandomCalls::new(&world, 0x5eed).with_items(items).run(1_000);
+    assert_eq!(found.leaks, Vec::<String>::new());
+    found.assert_coverage();
+    found.assert_shared();
+}
+
+/// Run by `./test --long`.
+#[test]
+#[ignore = "10,000 calls take minutes"]
+fn no_canary_of_a_tenant_is_in_a_reply_to_another_long() {
+    let world = TwoTenants::separate().with_documents();
+    let items = shares::items(&world);
+    let found = RandomCalls::new(&world, 0xf00d).with_items(items).run(10_000);
+    assert_eq!(found.leaks, Vec::<String>::new());
+    found.assert_coverage();
+    found.assert_shared();
+}
+
+/// Control: the same calls by two keys of one tenant do find each other's canaries.
+#[test]
+fn canaries_are_found_where_callers_share_a_tenant() {
+    let world = TwoTenants::shared();
+    let found = RandomCalls::new(&world, 0x5eed).run(300);
+    assert!(!found.leaks.is_empty());
+}
+
+/// What a second owner did before tenants were separate: read, delete, undo, seal.
+#[test]
+fn a_second_owner_cannot_read_or_change_what_is_not_theirs() {
+    let world = TwoTenants::separate();
+    let (ann, bob) = (&world.actors[0], &world.actors[1]);
+    let (decks, cards) = (ann.call("list-decks", json!({})), ann.ids("search-cards", "card_"));
+    let deck = ann.deck();
+    for card in &cards {
+        let reply = bob.call("get-card", json!({"cardId": card}));
+        assert_eq!(code(&reply), "CARD_NOT_FOUND", "{reply}");
+    }
+    assert_eq!(code(&bob.call("delete-deck", json!({"deckId": deck}))), "DECK_NOT_FOUND");
+    let exported = bob.call("export-package", json!({"format": "csv"}));
+    assert!(!exported.to_string().contains(&ann.canary), "{exported}");
+    for _ in 0..5 {
+        bob.call("undo-action", json!({}));
+    }
+    let unchanged = ann.call("list-decks", json!({}));
+    assert_eq!(unchanged["structuredContent"]["data"], decks["structuredContent"]["data"]);
+    assert_eq!(ann.ids("search-cards", "card_"), cards);
+    let found = ann.call("describe_run", json!({"runId": RUN}));
+    assert!(found.to_string().contains(&ann.canary), "{found}");
+}
+
+/// An id of another tenant is answered as an unknown one: same code, same words, same shape.
+#[test]
+fn an_id_of_another_tenant_is_answered_as_an_unknown_id() {
+    let world = TwoTenants::separate();
+    let (ann, bob) = (&world.actors[0], &world.actors[1]);
+    let own_run = "33333333-3333-4333-8333-333333333333";
+    ann.fill_run(own_run);
+    let card = ann.ids("search-cards", "card_").into_iter().next().unwrap();
+    let cases = [
+        ("get-card", "cardId", card, "card_1794744000000"),
+        ("get-deck", "deckId", ann.deck(), "deck_1794744000000"),
+        ("delete-deck", "deckId", ann.deck(), "deck_1794744000000"),
+        ("describe_run", "runId", own_run.to_owned(), "44444444-4444-4444-8444-444444444444"),
+    ];
+    for (tool, argument, known, unknown) in cases {
+        let asked = |id: &str| {
+            let reply = bob.call(tool, json!({argument: id}));
+            without_time(&reply).to_string().replace(id, "ID")
+        };
+        assert_eq!(asked(&known), asked(unknown), "{tool}");
+    }
+    let status = |id: &str| {
+        let reply = bob.client.get(&format!("/backtest/runs/{id}"));
+        (reply.status, reply.text().replace(id, "ID"))
+    };
+    assert_eq!(status(own_run), status("44444444-4444-4444-8444-444444444444"));
+    let seal = bob.client.request("POST", &format!("/backtest/runs/{own_run}/seal"), &[], b"");
+    assert_eq!(seal.status, 404, "{}", seal.text());
+}
+
+#[test]
+fn agents_and_readers_act_within_their_tenant() {
+    let world = TwoTenants::separate();
+    let ann = &world.actors[0];
+    for profile in ["agent", "reader"] {
+        let own = world.key(&["--user", "ann", "--profile", profile]);
+        let found = own.call("search-cards", json!({"query": ""}));
+        assert!(found.to_string().contains(&ann.canary), "{profile}: {found}");
+        let other = world.key(&["--user", "bob", "--profile", profile]);
+        let found = other.call("search-cards", json!({"query": ""}));
+        assert!(!found.to_string().contains(&ann.canary), "{profile}: {found}");
+        let refused = other.call("delete-deck", json!({"deckId": ann.deck()}));
+        assert_eq!(code(&refused), "FORBIDDEN", "{profile}");
+    }
+}
+
+#[test]
+fn an_operator_sees_metrics_and_all_audit_rows_but_no_data() {
+    let world = TwoTenants::separate();
+    let operator = world.key(&["--profile", "operator"]);
+    let rows = operator.call("get-audit-trail", json!({"limit": 100}));
+    let rows = rows["structuredContent"]["data"]["rows"].clone();
+    let callers: std::collections::BTreeSet<&str> =
+        rows.as_array().unwrap().iter().filter_map(|row| row["caller"].as_str()).collect();
+    assert!(callers.len() >= 2, "{callers:?}");
+    assert!(!rows.to_string().contains("\"ann\""), "rows name no person: {rows}");
+    assert_eq!(operator.client.get("/metrics").status, 200);
+    for tool in ["list-decks", "search-cards", "list_backtest_runs", "hybrid_search"] {
+        let reply = operator.call(tool, json!({"query": "x"}));
+        assert!(reply.to_string().contains("FORBIDDEN"), "{tool}: {reply}");
+    }
+    for actor in &world.actors {
+        assert_eq!(actor.client.get("/metrics").status, 403);
+        assert_eq!(code(&actor.call("get-tool-metrics", json!({}))), "FORBIDDEN");
+        let own = actor.call("get-audit-trail", json!({"limit": 100}));
+        let rows = own["structuredContent"]["data"]["rows"].as_array().unwrap().clone();
+        assert!(!rows.is_empty());
+        let all_own = rows.iter().all(|row| {
+            row["caller"].as_str().is_some_and(|caller| caller.starts_with(&actor.tenant))
+        });
+        assert!(all_own, "{rows:?}");
+    }
+}
+
+#[test]
+fn members_of_a_workspace_share_runs_and_not_cards() {
+    let world = TwoTenants::separate();
+    for user in ["ann", "bob"] {
+        world.place.run(&["users", "grant", user, "--workspace", "blue"]).good();
+    }
+    let ann = world.key(&["--user", "ann", "--workspace", "blue", "--profile", "owner"]);
+    let bob = world.key(&["--user", "bob", "--workspace", "blue", "--profile", "owner"]);
+    let run = "55555555-5555-4555-8555-555555555555";
+    let ann = Actor { canary: "zqsharedzq".to_owned(), ..ann };
+    ann.fill_run(run);
+    let found = bob.call("describe_run", json!({"runId": run}));
+    assert!(found.to_string().contains("zqsharedzq"), "{found}");
+    let cards = bob.call("search-cards", json!({"query": ""}));
+    assert!(!cards.to_string().contains(&world.actors[0].canary));
+    assert!(cards.to_string().contains(&world.actors[1].canary));
+    world.place.run(&["users", "grant", "bob", "--workspace", "blue", "--withdraw"]).good();
+    assert_eq!(bob.client.get(&format!("/backtest/runs/{run}")).status, 401);
+}
+
+#[test]
+fn grpc_answers_from_the_data_of_the_callers_tenant() {
+    let world = TwoTenants::separate();
+    let (ann, bob) = (&world.actors[0], &world.actors[1]);
+    let job = world.ingest_files(ann, &[("own.txt", "Ginger contains zqgrpczq.\n")]);
+    let call = |actor: &Actor, method: &str, text: &str| {
+        let headers = [("content-type", "application/grpc"), ("te", "trailers")];
+        let path = format!("/ttm.core.v1.{method}");
+        let reply = actor.client.request("POST", &path, &headers, &surfaces::frame(text));
+        (reply.header("grpc-status").map(str::to_owned), reply.text())
+    };
+    for (method, text) in [("SearchService/HybridSearch", "zqgrpczq"), ("JobService/GetJob", &job)]
+    {
+        let (_, own) = call(ann, method, text);
+        assert!(
+            own.contains("own.txt") || own.contains("contains **zqgrpczq**"),
+            "{method}: {own}"
+        );
+        let (_, others) = call(bob, method, text);
+        assert!(
+            !others.contains("own.txt") && !others.contains("contains **"),
+            "{method}: {others}"
+        );
+    }
+    let unknown = "J-00000000000000000000000000000000";
+    assert_eq!(call(bob, "JobService/GetJob", &job), call(bob, "JobService/GetJob", unknown));
+}
+
+/// The code of a failed call.
+fn code(reply: &Value) -> String {
+    let found = ["/structuredContent/error/code", "/_meta/panoply~1error/error/code"];
+    let code = found.iter().find_map(|place| reply.pointer(place)?.as_str());
+    code.unwrap_or_else(|| panic!("no error: {reply}")).to_owned()
+}
+
+/// A reply without what differs between two calls at different times.
+fn without_time(reply: &Value) -> Value {
+    const VARIES: [&str; 10] = [
+        "timestamp",
+        "traceId",
+        "correlationId",
+        "executionTime",
+        "generatedAt",
+        "in_hash",
+        "out_hash",
+        "latency_ms",
+        "seed",
+        "queryTimeMs",
+    ];
+    match reply {
+        Value::Object(members) => {
+            let kept = members.iter().filter(|(name, _)| !VARIES.contains(&name.as_str()));
+            kept.map(|(name, value)| (name.clone(), without_time(value))).collect()
+        }
+        Value::Array(items) => items.iter().map(without_time).collect(),
+        // The text of a reply is its JSON.
+        Value::String(text) if text.starts_with('{') => {
+            serde_json::from_str(text).map_or_else(|_| reply.clone(), |json| without_time(&json))
+        }
+        other => other.clone(),
+    }
+}
