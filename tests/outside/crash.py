@@ -34,6 +34,7 @@ import server
 GOLDEN = pathlib.Path(__file__).parents[2] / "crates/panoply-noema/tests/golden"
 SYSCALLS = "pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,unlink,unlinkat,link,linkat"
 SAMPLE = 40  # kill points without --long
+RECIPIENT = "person-00000000000000000000000000000001"
 HERBS = "ขมิ้นชัน (turmeric) is used for dyspepsia. Turmeric should be used with caution in gallstones.\n" * 4
 
 
@@ -145,6 +146,10 @@ def prepare(panoply, home):
     noema.call("suspend-cards", {"cardIds": [cards[3]]})
     noema.call("delete-cards", {"cardIds": [cards[4]]})
     ids["suspended"], ids["deleted"] = cards[3], cards[4]
+    for name in ("dot.gif", "spare.gif"):
+        noema.call("add-media", {"name": name, "contentBase64": base64.b64encode(picture(name)).decode()})
+    ids["type"] = noema.call("create-note-type", note_type("Spare"))["data"]["noteType"]["noteTypeId"]
+    noema.call("share-item", {"pack": "noema", "id": ids["spare"], "recipient": RECIPIENT})
     ids["session"] = noema.call("start-session", {"deckId": ids["deck"]})["data"]["sessionId"]
     for kind in ("answered", "token"):
         front = noema.call("get-next-card", {"deckId": ids["deck"]})["data"]
@@ -161,6 +166,16 @@ def prepare(panoply, home):
     ids["plan"] = ttm.call("ingest_run", ids["herbs"])["plan_hash"]
     ttm.end()
     return ids
+
+
+def picture(comment):
+    """A GIF of one pixel; the comment makes each a different file."""
+    body = bytes.fromhex("47494638396101000100800000000000ffffff") + b"!\xfe" + bytes([len(comment)]) + comment.encode() + b"\0"
+    return body + bytes.fromhex("21f90401000000002c00000000010001000002024401003b")
+
+
+def note_type(name):
+    return {"name": name, "fields": ["Word", "Meaning"], "templates": [{"name": "Recognise", "question": "{{Word}}", "answer": "{{FrontSide}}<hr id=answer>{{Meaning}}"}]}
 
 
 def scenarios(ids, folder):
@@ -191,6 +206,13 @@ def scenarios(ids, folder):
         "reschedule-cards": {"cardIds": cards[:1], "how": "forget"},
         "import-cards": {"deckId": deck, "content": "front,back\nimported,card\n", "format": "csv"},
         "import-package": {"contentBase64": package},
+        "add-media": {"name": "new.gif", "contentBase64": base64.b64encode(picture("new")).decode()},
+        "delete-media": {"names": ["spare.gif"]},
+        "create-occlusion": {"deckId": deck, "image": "dot.gif", "regions": [{"left": 0.1, "top": 0.1, "width": 0.3, "height": 0.2}]},
+        "create-note-type": note_type("New"),
+        "update-note-type": {"noteTypeId": ids["type"], "css": ".card { font-size: 30px; }"},
+        "delete-note-type": {"noteTypeId": ids["type"]},
+        "update-settings": {"timeZone": "Asia/Bangkok"},
         "export-package": {"deckId": deck, "format": "csv", "path": str(folder / "home/noema/files/deck.csv")},
     }
     ttm = {
@@ -198,7 +220,17 @@ def scenarios(ids, folder):
         "ingest_run": {**ids["herbs"], "dry_run": False, "plan_hash": ids["plan"], "wait_seconds": 50},
         "ingest_undo": {"job_id": ids["job"]},
     }
-    return {name: ("noema", given) for name, given in noema.items()} | {name: ("ttm", given) for name, given in ttm.items()}
+    kernel = {
+        "share-item": {"pack": "noema", "id": deck, "recipient": RECIPIENT},
+        "withdraw-share": {"pack": "noema", "id": ids["spare"], "recipient": RECIPIENT},
+    }
+    packs = {"noema": noema, "ttm": ttm, "kernel": kernel}
+    return {name: (pack, given) for pack, calls in packs.items() for name, given in calls.items()}
+
+
+def served(pack):
+    """The kernel's tools come with every pack; here they are about noema's data."""
+    return "noema" if pack == "kernel" else pack
 
 
 def undisturbed(panoply, folder, template, tool, pack, arguments):
@@ -206,11 +238,11 @@ def undisturbed(panoply, folder, template, tool, pack, arguments):
     home, log = folder / "home", folder / "strace.log"
     fresh(template, home)
     wrap = ["strace", "-f", "-qq", "-y", "-e", f"trace={SYSCALLS}", "-o", str(log)]
-    process = Stdio(panoply, home, [pack], wrap)
+    process = Stdio(panoply, home, [served(pack)], wrap)
     first = process.call(tool, arguments, "key")
     process.end()
     writes = kill_points(log, home)
-    again = Stdio(panoply, home, [pack])
+    again = Stdio(panoply, home, [served(pack)])
     replay = again.call(tool, arguments, "key")
     again.end()
     server.expect(data(first) == data(replay), f"{tool}: the repeated key brings back the first reply")
@@ -239,14 +271,14 @@ def killed_at(panoply, folder, template, tool, pack, arguments, expected, point)
     wrap = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", file, "-e", f"trace={syscall}", "-e", f"inject={syscall}:signal=SIGKILL:when={number}"]
     died = False
     try:
-        process = Stdio(panoply, home, [pack], wrap)
+        process = Stdio(panoply, home, [served(pack)], wrap)
         process.call(tool, arguments, "key")
         process.end()
         died = process.process.returncode != 0
     except Died:
         died = True
     committed = has_record(home, pack)
-    again = Stdio(panoply, home, [pack])
+    again = Stdio(panoply, home, [served(pack)])
     again.call(tool, arguments, "key")
     again.end()
     seen = state(home, tool)
@@ -279,7 +311,7 @@ def rows(file, sql):
 def state(home, tool):
     """Counts that a second application of any tool would change, and the audit rows of the change."""
     noema, ttm = home / "packs/noema.db", home / "packs/ttm.db"
-    counts = [rows(noema, f"SELECT count(*) FROM {table}") for table in ("deck", "note", "card", "review", "session", "media")]
+    counts = [rows(noema, f"SELECT count(*) FROM {table}") for table in ("deck", "note", "card", "review", "session", "media_file", "media_content", "note_type", "learner")]
     counts.append(rows(noema, "SELECT count(*) FROM action WHERE tool <> 'tidy'"))
     counts.append(rows(noema, "SELECT count(*) FROM card WHERE deleted IS NULL"))
     counts.append(rows(noema, "SELECT hold, count(*) FROM card GROUP BY hold"))
@@ -288,12 +320,14 @@ def state(home, tool):
     finished = {file.stat().st_ino for file in files if not file.name.startswith(".")}
     counts.append(sorted(file.name for file in files if not file.name.startswith(".") or file.stat().st_ino not in finished))
     counts += [rows(ttm, f"SELECT count(*) FROM {table}") for table in ("ingest_document", "ingest_chunk", "ingest_fact")]
+    counts.append(rows(home / "kernel.db", "SELECT count(*) FROM share"))
     audited = rows(home / "audit.db", f"SELECT count(*) FROM audit WHERE mutation = 1 AND status = 'ok' AND tool = '{tool}'")
     return counts, audited[0][0] if audited else 0
 
 
 def has_record(home, pack):
-    return bool(rows(home / f"packs/{pack}.db", "SELECT 1 FROM mutation WHERE key = 'key'"))
+    file = home / ("kernel.db" if pack == "kernel" else f"packs/{pack}.db")
+    return bool(rows(file, "SELECT 1 FROM mutation WHERE key = 'key'"))
 
 
 # --- locked ----------------------------------------------------------------------------------

@@ -93,18 +93,26 @@ def nautilus_run(file: pathlib.Path, symbols: list, starting: dict, base) -> dic
 
         def on_start(self):
             self.subscribe_bars(self.bar_type)
-            self.clock.set_timer("truth", datetime.timedelta(hours=9), start_time=pandas.Timestamp("2024-01-01T04:30Z"), callback=self.look)
+            self.clock.set_timer("truth", datetime.timedelta(hours=2), start_time=pandas.Timestamp("2024-01-01T02:30Z"), callback=self.look)
 
         def look(self, _):
             truth.append({
                 "time": self.clock.utc_now().isoformat(), "symbol": names[self.instrument.id],
                 "quantity": str(self.portfolio.net_position(self.instrument.id)),
                 "balance": str(self.portfolio.account(venue).balance_total(self.instrument.quote_currency).as_decimal()),
+                "currency": self.instrument.quote_currency.code,
+                "unrealized": self.unrealized(),
                 "openOrders": [order.client_order_id.value for order in self.cache.orders_open(instrument_id=self.instrument.id)],
             })
 
+        def unrealized(self):
+            """The engine's own valuation of the open position at the last close."""
+            held = self.cache.positions_open(instrument_id=self.instrument.id)
+            return str(sum(position.unrealized_pnl(self.last).as_decimal() for position in held))
+
         def on_bar(self, bar):
             log(bar)
+            self.last = bar.close
             self.bars += 1
             if self.bars % 7 == 0:
                 self.cancel_all_orders(self.instrument.id)

@@ -56,7 +56,9 @@ async function oneReader(kit, server, theme, lang) {
     await picture.locator("h2").first().waitFor();
     const choose = (name) => page.getByRole("tab", { name, exact: true }).click();
     await choose(th ? "ข้อมูล" : "Data");
-    same(JSON.stringify(JSON.parse(await page.locator("[role=tabpanel] pre").innerText())), JSON.stringify(reply.structuredContent), `${what}: data`);
+    // The hints are in the language of the page, the reply here is in English.
+    const figures = ({ hints, ...rest }) => JSON.stringify(rest);
+    same(figures(JSON.parse(await page.locator("[role=tabpanel] pre").innerText())), figures(reply.structuredContent), `${what}: data`);
     await choose(th ? "บันทึก" : "Audit");
     const raw = await exactSeed(server, input);
     includes(await page.getByRole("tabpanel").innerText(), raw, `${what}: the seed of the audit, to the last digit`);
