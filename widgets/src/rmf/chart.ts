@@ -51,7 +51,7 @@ function drawn(reply: Reply, page: Page): Node[] {
   return [
     h("header", null, h("h1", { tabindex: -1 }, fundName), h("p", { class: "quiet" }, h("b", null, fundCode))),
     spans(reply, page),
-    chart(page, [{ name: page.t(words.nav), points: navHistory.map((day: any) => ({ at: dayAndMonth(day.date, page.reader), label: date(day.date, page.reader), value: day.nav })) }], {
+    chart(page, [{ name: page.t(words.nav), points: navHistory.map((day: any) => ({ at: dayAndMonth(day.date, page.reader), label: date(day.date, page.reader), value: day.nav, when: Date.parse(day.date) })) }], {
       title: page.t(own.title),
       description: say(page.t(own.described), { first: write(first.nav), start: date(first.date, page.reader), last: write(last.nav), end: date(last.date, page.reader), low, high }),
       along: page.t(own.day),

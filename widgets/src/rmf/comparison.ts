@@ -120,7 +120,10 @@ function row(line: Line, funds: any[], page: Page): Node {
 function highlights(reply: Reply, page: Page): Node | null {
   const told = reply.data.comparisonHighlights ?? {};
   const names = ["bestYtd", "worstYtd", "lowestRisk", "highestRisk", "lowestFees"] as const;
-  const shown = names.filter((name) => told[name]);
+  // Ties go to the first fund: one that is both the least and the most says that all are alike.
+  const alike = (one: string, other: string) => told[one] === told[other];
+  const ties = [alike("bestYtd", "worstYtd") && ["bestYtd", "worstYtd"], alike("lowestRisk", "highestRisk") && ["lowestRisk", "highestRisk"]].flat();
+  const shown = names.filter((name) => told[name] && !ties.includes(name));
   if (!shown.length) return null;
   return h("dl", { class: "tiles" }, shown.map((name) => h("div", null, h("dt", null, page.t(own[name])), h("dd", null, told[name]))));
 }

@@ -7,14 +7,26 @@ import { fundCard } from "./card";
 import { performanceChart } from "./chart";
 import { fundComparison } from "./comparison";
 import { fundList } from "./list";
+import { ageBanner } from "./words";
+
+/** The view with a banner when its figures are old. */
+function dated(view: View): View {
+  return {
+    ...view,
+    draw(reply, page) {
+      const drawn = view.draw(reply, page);
+      return drawn && [ageBanner(reply, page), ...drawn];
+    },
+  };
+}
 
 const views: Record<string, View> = {
-  get_rmf_funds: fundList,
-  search_rmf_funds: fundList,
-  get_rmf_fund_performance: fundList,
-  get_rmf_fund_detail: fundCard,
-  get_rmf_fund_nav_history: performanceChart,
-  compare_rmf_funds: fundComparison,
+  get_rmf_funds: dated(fundList),
+  search_rmf_funds: dated(fundList),
+  get_rmf_fund_performance: dated(fundList),
+  get_rmf_fund_detail: dated(fundCard),
+  get_rmf_fund_nav_history: dated(performanceChart),
+  compare_rmf_funds: dated(fundComparison),
 };
 
 /** Starts the page of `tool`; other replies are known by what they have. */

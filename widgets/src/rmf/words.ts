@@ -20,6 +20,10 @@ export const words = {
   pageOf: { en: "Page {page} of {pages}", th: "หน้า {page} จาก {pages}" },
   more: { en: "Show more", th: "แสดงเพิ่ม" },
   asOf: { en: "NAV as of {nav}; returns as of {returns} (factsheets).", th: "NAV ณ {nav} · ผลตอบแทน ณ {returns} (หนังสือชี้ชวนส่วนสรุป)" },
+  oldNav: { en: "The newest NAV is {days} days old.", th: "NAV ล่าสุดมีอายุ {days} วัน" },
+  oldReturns: { en: "Returns are {days} days old.", th: "ผลตอบแทนมีอายุ {days} วัน" },
+  otherYear: { en: "YTD is of {year}.", th: "\"ตั้งแต่ต้นปี\" คือปี {year}" },
+  doubtful: { en: "Some figures are kept from an earlier sync.", th: "ตัวเลขบางส่วนเป็นของการปรับปรุงครั้งก่อน" },
   navAsOf: { en: "NAV as of {nav}.", th: "NAV ณ {nav}" },
   noFunds: { en: "No fund fits. Try fewer filters.", th: "ไม่พบกองทุนที่ตรงเงื่อนไข ลองลดตัวกรอง" },
   caution: {
@@ -101,4 +105,19 @@ export function asOf(reply: Reply, page: Page): string | null {
   if (!dates?.nav) return null;
   const nav = dates.navFrom && dates.navFrom !== dates.nav ? `${date(dates.navFrom, page.reader)} – ${date(dates.nav, page.reader)}` : date(dates.nav, page.reader);
   return say(page.t(words.asOf), { nav, returns: date(dates.returns, page.reader) });
+}
+
+/** A banner above figures that are old, of another year, or kept from an earlier sync. */
+export function ageBanner(reply: Reply, page: Page): Node | null {
+  const age = reply.data?.dataAge;
+  if (!age?.stale) return null;
+  const nav = asNumber(age.navAgeDays) ?? 0;
+  const returns = asNumber(age.returnsAgeDays) ?? 0;
+  const year = Number(String(age.returns?.[1] ?? "").slice(0, 4));
+  const said = [
+    nav > 45 && say(page.t(words.oldNav), { days: nav }),
+    returns > 92 && say(page.t(words.oldReturns), { days: returns }),
+    year && year !== new Date().getFullYear() && say(page.t(words.otherYear), { year: page.reader.lang === "th" ? year + 543 : year }),
+  ].filter(Boolean);
+  return h("p", { class: "note", role: "note" }, said.length ? said.join(" ") : page.t(words.doubtful));
 }
