@@ -21,7 +21,7 @@ const SPEC: ToolSpec = ToolSpec {
     name: "import_transactions",
     title: "Import a broker's export",
     description: Description {
-        does: "Turns exports of Schwab (JSON, with awards), Trading 212, Interactive Brokers Flex, Freetrade, Vanguard UK, Hargreaves Lansdown, Revolut, cgtcalculator text, or any CSV with a map of its columns into transactions.",
+        does: "Turns exports of Trading 212, Interactive Brokers (Flex, activity statement, transaction history), Schwab (with awards), Freetrade, Vanguard UK, Hargreaves Lansdown, interactive investor, Revolut, Morgan Stanley, Sharesight, Coinbase, cgt-calc, cgtcalculator, or any CSV with a map of its columns into transactions.",
         when: "Use this when the user gives a broker's file. The broker is recognised unless named. Give several files at once: rows that overlap count once. Splits are often missing from exports and must be added manually.",
         returns: "Returns the transactions as lines of text to pass on as `cgt_content`, with every row that was not understood as a warning with file and line, and duplicates between files.",
         asks: &["Here is my Trading 212 export", "Import these two broker files"],
