@@ -60,6 +60,7 @@ pub const COMPANIES: &[CompanyNames] = &[
             "lh",
             "lh fund",
             "land and houses",
+            "land houses",
             "แลนด์ แอนด์ เฮ้าส์",
             "แลนด์แอนด์เฮ้าส์",
             "แอล เอช",

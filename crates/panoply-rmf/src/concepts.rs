@@ -70,6 +70,9 @@ const BASE: Concept = Concept {
 /// Japanese equity fund may have a mixed policy.
 pub const WEAK: &[&str] = &["equity"];
 
+/// Concepts that are an index: beside them the word `index` adds nothing.
+pub const INDICES: &[&str] = &["s&p 500", "nasdaq", "set50", "set100"];
+
 /// All concepts. For a class the first match decides, so themes precede regions and regions precede
 /// the kind of asset.
 pub const CONCEPTS: &[Concept] = &[
@@ -100,6 +103,24 @@ pub const CONCEPTS: &[Concept] = &[
         words: &["technology", "tech", "เทคโนโลยี", "หุ้นเทคโนโลยี", "หุ้นเทค"],
         codes: &["TECHEQ"],
         names: &["technology", "tech", "เทคโนโลยี"],
+        ..BASE
+    },
+    Concept {
+        name: "global property",
+        words: &[
+            "global property",
+            "world property",
+            "global reit",
+            "global reits",
+            "foreign property",
+            "อสังหาริมทรัพย์ต่างประเทศ",
+            "อสังหาริมทรัพย์ทั่วโลก",
+            "อสังหาริมทรัพย์โลก",
+            "อสังหาต่างประเทศ",
+        ],
+        codes: &["PRFOPFR"],
+        names: &["global property", "world property"],
+        class: "PRFOPFR",
         ..BASE
     },
     Concept {
@@ -144,6 +165,37 @@ pub const CONCEPTS: &[Concept] = &[
         name: "sustainability",
         words: &["esg", "sustainable", "sustainability", "ความยั่งยืน", "ยั่งยืน"],
         names: &["esg", "sustainable", "ยั่งยืน", "ซัสเทนเนเบิล"],
+        ..BASE
+    },
+    Concept {
+        name: "shariah",
+        words: &[
+            "shariah",
+            "sharia",
+            "islamic",
+            "islam",
+            "halal",
+            "อิสลาม",
+            "ชาริอะฮ์",
+            "ชะรีอะฮ์",
+            "ชารีอะฮ์",
+            "ฮาลาล",
+        ],
+        names: &["shariah", "ชาริอะฮ์"],
+        ..BASE
+    },
+    Concept {
+        name: "climate",
+        words: &[
+            "climate",
+            "climate change",
+            "climate tech",
+            "global warming",
+            "โลกร้อน",
+            "ภูมิอากาศ",
+            "สภาพภูมิอากาศ",
+        ],
+        names: &["climate"],
         ..BASE
     },
     Concept {
@@ -235,6 +287,12 @@ pub const CONCEPTS: &[Concept] = &[
         ..BASE
     },
     Concept {
+        name: "china h-shares",
+        words: &["h shares", "h share", "china h shares", "เอชแชร์", "จีนเอชแชร์", "หุ้นจีนเอชแชร์"],
+        names: &["h shares", "hshare", "เอชแชร์"],
+        ..BASE
+    },
+    Concept {
         name: "china",
         words: &["china", "chinese", "จีน", "หุ้นจีน", "ไชน่า"],
         codes: &["EQCH", "EQCHA"],
@@ -292,7 +350,7 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "emerging markets",
-        words: &["emerging markets", "emerging market", "emerging", "ตลาดเกิดใหม่"],
+        words: &["emerging markets", "emerging market", "emerging", "ตลาดเกิดใหม่", "เกิดใหม่"],
         codes: &["EQGEM"],
         names: &["emerging", "ตลาดเกิดใหม่", "อีเมอร์จิ้ง"],
         class: "EQGEM",
@@ -309,6 +367,9 @@ pub const CONCEPTS: &[Concept] = &[
             "เอเชีย",
             "หุ้นเอเชีย",
             "เอเชียแปซิฟิก",
+            "เอเชียไม่รวมญี่ปุ่น",
+            "หุ้นเอเชียไม่รวมญี่ปุ่น",
+            "เอเชียยกเว้นญี่ปุ่น",
         ],
         codes: &["EQASxJP"],
         names: &["asia", "asian", "เอเชีย"],
@@ -369,6 +430,9 @@ pub const CONCEPTS: &[Concept] = &[
             "หุ้นขนาดกลางและเล็ก",
             "หุ้นกลางเล็ก",
             "หุ้นเล็ก",
+            "ขนาดเล็ก",
+            "ขนาดกลางและเล็ก",
+            "ขนาดกลาง",
         ],
         codes: &["EQSM"],
         names: &[
@@ -393,6 +457,7 @@ pub const CONCEPTS: &[Concept] = &[
             "หุ้นทั่วโลก",
             "ทั่วโลก",
             "โกลบอล",
+            "โลก",
         ],
         codes: &["EQGL", "EQGLH", "EQGLOTH", "EQGLAENG", "EQGLINFRA", "EQGLCGNS"],
         names: &["global", "world", "โกลบอล", "เวิลด์", "หุ้นโลก"],
@@ -428,6 +493,41 @@ pub const CONCEPTS: &[Concept] = &[
         ..BASE
     },
     Concept {
+        name: "global bonds",
+        words: &[
+            "global bond",
+            "global bonds",
+            "world bond",
+            "world bonds",
+            "foreign bond",
+            "foreign bonds",
+            "global fixed income",
+            "ตราสารหนี้ต่างประเทศ",
+            "ตราสารหนี้ทั่วโลก",
+            "ตราสารหนี้โลก",
+        ],
+        codes: &["FIXGL*"],
+        names: &["global", "world", "โกลบอล"],
+        benchmarks: &["global aggregate"],
+        within: Some(Policy::Bond),
+        class: "FIXGLDISC",
+        ..BASE
+    },
+    Concept {
+        name: "short-term bonds",
+        words: &[
+            "short term bond",
+            "short term bonds",
+            "short term fixed income",
+            "ตราสารหนี้ระยะสั้น",
+            "พันธบัตรระยะสั้น",
+        ],
+        codes: &["FIXGEN", "FIXGOV"],
+        names: &["short term", "ระยะสั้น"],
+        within: Some(Policy::Bond),
+        ..BASE
+    },
+    Concept {
         name: "government bonds",
         words: &["government bond", "government bonds", "พันธบัตร", "พันธบัตรรัฐบาล"],
         codes: &["FIXGOV", "FIXMIDGOV"],
@@ -447,6 +547,12 @@ pub const CONCEPTS: &[Concept] = &[
         words: &["mixed", "mixed fund", "กองทุนผสม", "ผสม"],
         policy: Some(Policy::Mixed),
         class: "MIX",
+        ..BASE
+    },
+    Concept {
+        name: "index",
+        words: &["index", "passive", "index tracking", "ดัชนี", "อินเด็กซ์", "พาสซีฟ"],
+        names: &["index", "indx", "passive", "ดัชนี", "อินเด็กซ์", "พาสซีฟ"],
         ..BASE
     },
     Concept {

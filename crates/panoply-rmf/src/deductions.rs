@@ -96,11 +96,34 @@ impl Cap {
 }
 
 /// Date on which the sources were read.
-pub const CHECKED_ON: &str = "2026-11-16";
+pub const CHECKED_ON: &str = "2026-11-17";
 /// Tax years after this one follow rules that were not known then.
 const OPEN: i16 = i16::MAX;
 
 const SECONDARY: &str = "localthaitax.com (October 2024, updated October 2025) and pkfthailand.asia (2021), secondary sources";
+
+/// Units moved from LTF to Thai ESGX: deductible in all, in 2025, and in each later year, in baht.
+const LTF_TOTAL: i64 = 500_000;
+const LTF_FIRST_YEAR: i64 = 300_000;
+const LTF_LATER_YEAR: i64 = 50_000;
+/// The later tax years.
+const LTF_LATER_YEARS: (i16, i16) = (2026, 2029);
+
+/// Part of LTF units moved to Thai ESGX in 2025 that may be deducted in a tax year, before the limit
+/// by income. What exceeds the first year's cap, up to the total, is spread evenly over the later
+/// years; a first year limited by income does not raise them.
+pub fn ltf_part(moved: Decimal, year: i16) -> Decimal {
+    let (first, last) = LTF_LATER_YEARS;
+    if year == first - 1 {
+        return moved.min(LTF_FIRST_YEAR.into());
+    }
+    if !(first..=last).contains(&year) {
+        return Decimal::ZERO;
+    }
+    let rest = moved.min(LTF_TOTAL.into()) - Decimal::from(LTF_FIRST_YEAR);
+    let years = Decimal::from(last - first + 1);
+    rest.max(Decimal::ZERO).checked_div(years).map_or(Decimal::ZERO, |part| round_to(part, 2))
+}
 
 /// All caps. Later entries of the same saving win.
 pub const CAPS: &[Cap] = &[
@@ -179,7 +202,7 @@ pub const CAPS: &[Cap] = &[
         to: 2023,
         percent: Some(30),
         baht: Some(100_000),
-        source: "cabinet resolution of November 2023, as reported; secondary source",
+        source: "Ministerial Regulation No. 390 and Notification on Income Tax No. 442, as rsm.global reports them; secondary source",
         unclear: None,
     },
     Cap {
@@ -188,8 +211,19 @@ pub const CAPS: &[Cap] = &[
         to: 2026,
         percent: Some(30),
         baht: Some(300_000),
-        source: "cabinet resolution of July 2024, as reported (purchases from 2024-01-01 to 2026-12-31, held five years); secondary source",
+        source: "cabinet resolution of 30 July 2024, as reported by bgloballaw.com and thailandrecorder.com (purchases from 2024-01-01 to 2026-12-31, held five years); secondary sources",
         unclear: None,
+    },
+    Cap {
+        saving: Saving::ThaiEsg,
+        from: 2027,
+        to: 2032,
+        percent: Some(30),
+        baht: Some(100_000),
+        source: "Ministerial Regulation No. 390 and Notification on Income Tax No. 442 (tax years 2023 to 2032), as rsm.global reports them; secondary source",
+        unclear: Some(
+            "the higher limit of 300,000 baht ends with purchases of 2026, so that the limit of 2023 and eight years of holding apply again; a later extension was not looked for",
+        ),
     },
     Cap {
         saving: Saving::ThaiEsgx,
@@ -204,19 +238,23 @@ pub const CAPS: &[Cap] = &[
         saving: Saving::LtfToEsgx,
         from: 2025,
         to: 2025,
-        percent: None,
-        baht: Some(300_000),
-        source: "Thai ESGX for LTF holders, as reported; secondary source",
-        unclear: Some("the later instalments (50,000 baht a year until 2029) were not verified"),
+        percent: Some(30),
+        baht: Some(LTF_FIRST_YEAR),
+        source: "Ministerial Regulation No. 398 (Royal Gazette, 28 March 2025), as Forvis Mazars Thailand reports it (payroll flash news, April 2025); secondary source",
+        unclear: Some(
+            "Krungsri Asset's questions and answers, written before the regulation, say that the limit of 30 % of income does not apply to units moved from LTF; the report of the regulation says that it does, and it is applied",
+        ),
     },
     Cap {
         saving: Saving::LtfToEsgx,
-        from: 2026,
-        to: 2029,
+        from: LTF_LATER_YEARS.0,
+        to: LTF_LATER_YEARS.1,
         percent: None,
-        baht: Some(50_000),
-        source: "Thai ESGX for LTF holders, as reported; secondary source",
-        unclear: Some("the later instalments (50,000 baht a year until 2029) were not verified"),
+        baht: Some(LTF_LATER_YEAR),
+        source: "Ministerial Regulation No. 398, as Forvis Mazars Thailand reports it; example of the Securities and Exchange Commission (units of 380,000 baht: 300,000 in 2025, 20,000 in each of 2026 to 2029)",
+        unclear: Some(
+            "units moved from LTF count up to 500,000 baht over 2025 to 2029; the part of one year follows from the value of all units, `ltfMoved`",
+        ),
     },
 ];
 
@@ -234,7 +272,8 @@ mod tests {
             (Saving::ThaiEsg, 2022, None),
             (Saving::ThaiEsg, 2023, Some(100_000)),
             (Saving::ThaiEsg, 2026, Some(300_000)),
-            (Saving::ThaiEsg, 2027, None),
+            (Saving::ThaiEsg, 2027, Some(100_000)),
+            (Saving::ThaiEsg, 2033, None),
             (Saving::ThaiEsgx, 2026, None),
             (Saving::LtfToEsgx, 2029, Some(50_000)),
         ];

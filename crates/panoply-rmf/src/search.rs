@@ -5,7 +5,7 @@
 //! the whole name of a fund finds that fund alone.
 
 use crate::companies::{COMPANIES, CompanyNames};
-use crate::concepts::{CONCEPTS, Concept, FundTexts, WEAK, is_thai, mentions};
+use crate::concepts::{CONCEPTS, Concept, FundTexts, INDICES, WEAK, is_thai, mentions};
 use crate::fund::Fund;
 use crate::lookup::to_ascii_form;
 
@@ -22,6 +22,25 @@ const STOP_WORDS: &[&str] = &[
     "the",
     "in",
     "of",
+    "and",
+    "for",
+    "with",
+    "that",
+    "which",
+    "tracks",
+    "track",
+    "tracking",
+    "follows",
+    "follow",
+    "invests in",
+    "invest in",
+    "invests",
+    "invest",
+    "แบบ",
+    "ประเภท",
+    "ของ",
+    "ที่ลงทุนใน",
+    "ที่ลงทุน",
     "กองทุนเปิด",
     "กองทุนรวม",
     "กองทุน",
@@ -35,6 +54,8 @@ const STOP_WORDS: &[&str] = &[
 /// Lower case, one blank for each run of punctuation, composed Thai vowels, ASCII digits.
 pub fn normalised(text: &str) -> String {
     let composed = text.replace("\u{0E4D}\u{0E32}", "\u{0E33}");
+    // The Thai sign of abbreviation, as in อสังหาฯ, is punctuation.
+    let composed = composed.replace('\u{0E2F}', " ");
     let mut result = String::with_capacity(composed.len());
     for c in composed.chars().flat_map(|c| to_ascii_form(c).to_lowercase()) {
         if c.is_alphanumeric() || is_thai(c) {
@@ -186,6 +207,10 @@ impl ParsedQuery {
         if units.iter().any(|unit| !weak(unit) && !matches!(unit, Unit::Company(_))) {
             units.retain(|unit| !weak(unit));
         }
+        let named = |unit: &Unit, names: &[&str]| matches!(unit, Unit::Concept { concept, .. } if names.contains(&concept.name));
+        if units.iter().any(|unit| named(unit, INDICES)) {
+            units.retain(|unit| !named(unit, &["index"]));
+        }
         Self { raw: text.trim().to_lowercase(), bare: bare(text), parts, units }
     }
 
@@ -215,8 +240,12 @@ impl ParsedQuery {
             }
         }
         let code = self.bare.replace(' ', "");
+        // A query of concepts alone, `global infrastructure`, asks for all such funds, though it
+        // may be most of the name of one.
+        let topical = self.units.iter().all(|unit| matches!(unit, Unit::Concept { .. }));
         let named = only(&|fund, index| {
-            index.is_nearly_named(&self.bare) && self.parts > 1 || fund.symbol == self.bare
+            let near = !topical && self.parts > 1 && index.is_nearly_named(&self.bare);
+            near || index.is_named(&self.bare) && self.parts > 1 || fund.symbol == self.bare
         });
         if !named.is_empty() {
             return named;

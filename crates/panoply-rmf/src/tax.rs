@@ -454,7 +454,8 @@ mod tests {
             (2024, 1_200_000, Saving::Ssf, 200_000, (83_000, 300_000)),
             (2025, 2_000_000, Saving::PensionInsurance, 400_000, (275_000, 300_000)),
             (2026, 2_000_000, Saving::ThaiEsg, 300_000, (250_000, 500_000)),
-            (2027, 2_000_000, Saving::ThaiEsg, 300_000, (325_000, 500_000)),
+            (2027, 2_000_000, Saving::ThaiEsg, 300_000, (300_000, 500_000)),
+            (2033, 2_000_000, Saving::ThaiEsg, 300_000, (325_000, 500_000)),
         ];
         for (year, income, saving, paid, (before, room)) in cases {
             assert_eq!(

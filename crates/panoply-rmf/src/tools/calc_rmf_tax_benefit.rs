@@ -1,5 +1,6 @@
 //! `calc_rmf_tax_benefit`: remaining RMF allowance and the tax a purchase saves.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
@@ -8,12 +9,9 @@ use serde_json::json;
 use super::locale::fixed;
 use super::service::{KEYWORDS, READ_PERMISSIONS, RmfService};
 use super::wire::{Figure, decimal, figure, optional_whole, tax_year};
-use crate::deductions::{CHECKED_ON, Saving};
+use crate::deductions::{CHECKED_ON, Saving, ltf_part};
 use crate::store::FundStore;
-use crate::tax::{
-    self, BandAmount, Benefit, FIRST_YEAR, RuleSource, SavingLine, Situation, Split,
-    UnknownTaxYear, best_split,
-};
+use crate::tax::{self, BandAmount, Benefit, RuleSource, SavingLine, Situation, Split, best_split};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "calc_rmf_tax_benefit",
@@ -113,11 +111,16 @@ pub(crate) struct Params {
     #[schemars(range(min = 0.0, max = 10_000_000.0))]
     #[schemars(extend("x-listed" = false))]
     thai_esgx: f64,
-    /// Value of LTF units moved to Thai ESGX that counts this year, in baht.
+    /// Part of the LTF units moved to Thai ESGX that is claimed this year, in baht.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 10_000_000.0))]
     #[schemars(extend("x-listed" = false))]
     ltf_to_esgx: f64,
+    /// Value of all LTF units moved to Thai ESGX by June 2025, in baht: the part of this year is worked
+    /// out, at most 500,000 over 2025 to 2029.
+    #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
+    #[schemars(extend("x-listed" = false))]
+    ltf_moved: Option<f64>,
     /// Money to split between RMF and Thai ESG, in baht; by default what still lowers the tax.
     #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
     #[schemars(extend("x-listed" = false))]
@@ -274,7 +277,10 @@ fn unclear(situation: &Situation, found: &Benefit) -> Vec<&'static str> {
     let mut notes: Vec<&'static str> =
         paid.filter_map(|line| line.saving.cap(situation.year)?.unclear).collect();
     if found.beyond_checked {
-        notes.push("the rules of this tax year were not known when they were checked");
+        notes.push("rates, allowances, the RMF limit and the joint cap of this tax year were not verified; those of the last verified year are used");
+    }
+    if situation.year == 2026 {
+        notes.push("tax year 2026: sources state the Thai ESG limit (purchases to 2026-12-31) and the LTF instalments; a reform of the saving deductions (TISA) was reported as under review, and its adoption was not verified");
     }
     notes
 }
@@ -336,9 +342,10 @@ impl Tool for CalcRmfTaxBenefit {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let service = RmfService::open(&self.store, cx);
-        let situation = situation(&params, service.today().year())?;
-        let found = tax::benefit(&situation)?;
-        let budget = params.budget.map(decimal).transpose()?;
+        let situation = situation(&service, &params)?;
+        let found = tax::benefit(&situation)
+            .map_err(|unknown| service.locale.not_a_tax_year(unknown.year))?;
+        let budget = params.budget.map(|budget| decimal(service.locale, budget)).transpose()?;
         let age = params.age.and_then(|age| i16::try_from(age).ok());
         let split = best_split(&found, budget, age);
         let sources = [found.rules.sources, &[found.rates.source]].concat();
@@ -408,7 +415,14 @@ impl Tool for CalcRmfTaxBenefit {
     }
 }
 
-fn situation(params: &Params, this_year: i16) -> Result<Situation, ToolError> {
+fn situation(service: &RmfService, params: &Params) -> Result<Situation, ToolError> {
+    let decimal = |value| decimal(service.locale, value);
+    let year = params
+        .tax_year
+        .map_or_else(|| Ok(service.today().year()), |year| tax_year(service.locale, year))?;
+    let moved = params.ltf_moved.map(decimal).transpose()?.map(|moved| ltf_part(moved, year));
+    let claimed = Some(decimal(params.ltf_to_esgx)?).filter(|claimed| !claimed.is_zero());
+    let ltf = [moved, claimed].into_iter().flatten().min().unwrap_or_default();
     let given = [
         (Saving::ProvidentFund, params.provident_fund),
         (Saving::GovernmentPensionFund, params.government_pension_fund),
@@ -418,14 +432,14 @@ fn situation(params: &Params, this_year: i16) -> Result<Situation, ToolError> {
         (Saving::Ssf, params.ssf),
         (Saving::ThaiEsg, params.thai_esg),
         (Saving::ThaiEsgx, params.thai_esgx),
-        (Saving::LtfToEsgx, params.ltf_to_esgx),
     ];
-    let savings = given
+    let mut savings = given
         .into_iter()
         .map(|(saving, amount)| Ok((saving, decimal(amount)?)))
-        .collect::<Result<_, ToolError>>()?;
+        .collect::<Result<BTreeMap<_, _>, ToolError>>()?;
+    savings.insert(Saving::LtfToEsgx, ltf);
     Ok(Situation {
-        year: params.tax_year.map_or(Ok(this_year), tax_year)?,
+        year,
         income: decimal(params.annual_income)?,
         expenses: params.expenses.map(decimal).transpose()?,
         other_deductions: decimal(params.other_deductions)?,
@@ -511,11 +525,4 @@ fn advice(service: &RmfService, situation: &Situation, found: &Benefit) -> Strin
         });
     }
     parts.iter().map(|part| format!(" {part}")).collect()
-}
-
-impl From<UnknownTaxYear> for ToolError {
-    fn from(error: UnknownTaxYear) -> Self {
-        Self::validation("BAD_REQUEST", error.to_string())
-            .hint(format!("ask for a tax year from {FIRST_YEAR} on; 2025 is the Thai year 2568"))
-    }
 }

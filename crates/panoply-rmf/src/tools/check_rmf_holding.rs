@@ -7,12 +7,13 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::calc_rmf_tax_benefit::{RuleSourceRow, disclaimer};
+use super::locale::Locale;
 use super::service::{KEYWORDS, READ_PERMISSIONS, RmfService};
 use super::wire::{Day, Figure, date, decimal, figure};
 use crate::figures::round_to;
 use crate::holding::{
-    Consequence, Holding, HoldingError, Lot, LotStatus, NextEvent, RedemptionCheck, SOURCES, check,
-    lots, repayment,
+    Consequence, Holding, Lot, LotStatus, NextEvent, RedemptionCheck, SOURCES, check, lots,
+    repayment,
 };
 use crate::store::FundStore;
 
@@ -177,19 +178,24 @@ impl Tool for CheckRmfHolding {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let service = RmfService::open(&self.store, cx);
-        let on =
-            params.on_date.as_deref().map_or(Ok(service.today()), |text| date("onDate", text))?;
+        let locale = service.locale;
+        let on = params
+            .on_date
+            .as_deref()
+            .map_or(Ok(service.today()), |text| date(locale, "onDate", text))?;
         let holding = Holding {
-            born: date("birthDate", &params.birth_date)?,
+            born: date(locale, "birthDate", &params.birth_date)?,
             purchases: params
                 .purchases
                 .iter()
                 .enumerate()
-                .map(|(index, purchase)| date(&format!("purchases/{index}/date"), &purchase.date))
+                .map(|(index, purchase)| {
+                    date(locale, &format!("purchases/{index}/date"), &purchase.date)
+                })
                 .collect::<Result<_, _>>()?,
         };
-        let result = check(&holding, on)?;
-        let lots = lots(&result, &lots_of(&params, &holding)?, on);
+        let result = check(&holding, on).map_err(|error| locale.holding(error))?;
+        let lots = lots(&result, &lots_of(locale, &params, &holding)?, on);
         let cost = repayment(&lots);
         let evidence = Evidence::from(Source::new(SourceClass::UserSupplied, "the dates given"))
             .and_source(Source::new(SourceClass::Authoritative, "Thai tax rules, dated tables"));
@@ -255,7 +261,8 @@ impl LotRow {
 }
 
 /// The purchases with the tax they saved: as given, else by the marginal rate.
-fn lots_of(params: &Params, holding: &Holding) -> Result<Vec<Lot>, ToolError> {
+fn lots_of(locale: Locale, params: &Params, holding: &Holding) -> Result<Vec<Lot>, ToolError> {
+    let decimal = |value| decimal(locale, value);
     let rate = params.tax_rate.map(decimal).transpose()?;
     let lot = |(purchase, date): (&Purchase, &jiff::civil::Date)| {
         let amount = purchase.amount.map(decimal).transpose()?;
@@ -357,17 +364,4 @@ fn sentence(service: &RmfService, on: jiff::civil::Date, result: &RedemptionChec
         }
     });
     format!("{answer}{again} {}", disclaimer(service))
-}
-
-impl From<HoldingError> for ToolError {
-    fn from(error: HoldingError) -> Self {
-        let hint = match error {
-            HoldingError::NoPurchase => "list at least one purchase",
-            HoldingError::BeforeBirth { .. } | HoldingError::OutOfCalendar { .. } => {
-                "write years of the common era: the Thai year 2568 is 2025"
-            }
-            HoldingError::InTheFuture { .. } => "leave out purchases after `onDate`",
-        };
-        Self::validation("BAD_REQUEST", error.to_string()).hint(hint)
-    }
 }

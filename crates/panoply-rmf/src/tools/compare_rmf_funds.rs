@@ -8,8 +8,7 @@ use serde_json::json;
 use super::data_age::DataAge;
 use super::listing::cell;
 use super::service::{
-    CACHE_POLICY, FUND_COMPARISON, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, empty_code,
-    related,
+    CACHE_POLICY, FUND_COMPARISON, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related,
 };
 use super::wire::{Day, Figure, figure, funds_by_flag};
 use crate::compare::{Highlights, highlights, total_expense};
@@ -231,25 +230,13 @@ pub(crate) fn resolve_all<'a>(
     codes: &[String],
 ) -> Result<Vec<&'a Fund>, ToolError> {
     if codes.iter().any(|code| code.trim().is_empty()) {
-        return Err(empty_code());
+        return Err(service.locale.empty_code());
     }
     let (found, unknown): (Vec<_>, Vec<_>) =
         codes.iter().map(|code| service.catalog.find(code)).partition(Result::is_ok);
     let unknown: Vec<_> = unknown.into_iter().filter_map(Result::err).collect();
     if !unknown.is_empty() {
-        let named: Vec<&str> = unknown.iter().map(|unknown| unknown.code.as_str()).collect();
-        let suggestions: serde_json::Map<String, serde_json::Value> = unknown
-            .iter()
-            .map(|unknown| (unknown.code.clone(), json!(unknown.suggestions)))
-            .collect();
-        let message = match named.as_slice() {
-            [only] => format!("fund code `{only}` does not exist"),
-            several => format!("fund codes `{}` do not exist", several.join("`, `")),
-        };
-        return Err(ToolError::not_found("NOT_FOUND", message)
-            .hint("use the similar codes in `details.suggestions` or find the funds with `search_rmf_funds`")
-            .detail("invalidCodes", json!(named))
-            .detail("suggestions", suggestions));
+        return Err(service.locale.unknown_funds(&unknown));
     }
     let funds: Vec<&Fund> = found.into_iter().filter_map(Result::ok).collect();
     let duplicate = funds
@@ -257,10 +244,7 @@ pub(crate) fn resolve_all<'a>(
         .enumerate()
         .find(|(index, fund)| funds.iter().take(*index).any(|other| other.symbol == fund.symbol));
     match duplicate {
-        Some((_, fund)) => {
-            Err(ToolError::validation("BAD_REQUEST", format!("`{}` is listed twice", fund.symbol))
-                .hint("give two to five different fund codes"))
-        }
+        Some((_, fund)) => Err(service.locale.duplicate_fund(&fund.symbol)),
         None => Ok(funds),
     }
 }

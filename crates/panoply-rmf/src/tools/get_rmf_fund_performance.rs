@@ -190,7 +190,7 @@ impl Tool for GetRmfFundPerformance {
         let risk =
             params.risk_level.and_then(|level| u8::try_from(level).ok()).and_then(RiskLevel::new);
         let board = leaderboard(service.catalog.funds(), period, risk, direction(params.sort_by));
-        let Some(stats) = board.stats else { return Err(nothing(period, risk)) };
+        let Some(stats) = board.stats else { return Err(service.locale.no_returns(period, risk)) };
         let of_level =
             service.catalog.funds().iter().filter(|fund| risk.is_none_or(|risk| fund.risk == risk));
         let first: Vec<&Standing<'_>> =
@@ -330,10 +330,4 @@ fn table(service: &RmfService, first: &[&Standing<'_>]) -> Table {
             standing.fund.risk.to_string(),
         ])
     })
-}
-
-fn nothing(period: Period, risk: Option<RiskLevel>) -> ToolError {
-    let at = risk.map(|risk| format!(" at risk level {risk}")).unwrap_or_default();
-    ToolError::not_found("NOT_FOUND", format!("no fund{at} has a return over `{period}`"))
-        .hint("ask for a shorter period or leave out `riskLevel`")
 }

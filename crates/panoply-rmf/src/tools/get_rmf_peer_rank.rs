@@ -8,7 +8,7 @@ use super::locale::{fixed, signed_percent};
 use super::service::{CACHE_POLICY, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related};
 use super::wire::{Day, Figure, figure};
 use crate::fund::Fund;
-use crate::peers::{PeerRank, RankError, rank};
+use crate::peers::{PeerRank, rank};
 use crate::period::Period;
 use crate::store::FundStore;
 
@@ -151,7 +151,8 @@ impl Tool for GetRmfPeerRank {
         let service = RmfService::open(&self.store, cx);
         let fund = service.fund(&params.fund_code)?;
         let period = params.period.period();
-        let standing = rank(service.catalog.funds(), fund, period)?;
+        let standing = rank(service.catalog.funds(), fund, period)
+            .map_err(|error| service.locale.no_rank(&error))?;
         let in_group = service
             .catalog
             .funds()
@@ -212,17 +213,5 @@ fn sentence(service: &RmfService, fund: &Fund, period: Period, standing: &PeerRa
                 locale.past_performance()
             )
         }
-    }
-}
-
-impl From<RankError> for ToolError {
-    fn from(error: RankError) -> Self {
-        let hint = match &error {
-            RankError::NoGroup { .. } => {
-                "compare it with funds of your choice by `compare_rmf_funds` instead"
-            }
-            RankError::NoFigure { .. } => "ask for a shorter period, such as `3m`",
-        };
-        Self::not_found("NOT_FOUND", error.to_string()).hint(hint)
     }
 }

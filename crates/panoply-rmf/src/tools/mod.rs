@@ -6,6 +6,7 @@ mod compare_rmf_funds;
 mod compare_rmf_holdings;
 mod data_age;
 mod dialect;
+mod errors;
 mod fund_detail;
 mod get_rmf_data_status;
 mod get_rmf_fund_detail;

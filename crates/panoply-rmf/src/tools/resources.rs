@@ -14,6 +14,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Map;
 
 use super::fund_detail::FundDetail;
+use super::locale::Locale;
 use super::service::READ_PERMISSIONS;
 use crate::store::FundStore;
 
@@ -59,7 +60,7 @@ impl ResourceProvider for FundResources {
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        _: &'a CallContext,
+        cx: &'a CallContext,
     ) -> BoxFuture<'a, Option<Result<ResourceContent, ToolError>>> {
         Box::pin(async move {
             if uri == ABOUT {
@@ -70,7 +71,8 @@ impl ResourceProvider for FundResources {
             }
             let code = percent_decoded(uri.strip_prefix("rmf://fund/")?);
             let catalog = self.store.catalog();
-            Some(catalog.find(&code).map_err(ToolError::from).and_then(|fund| {
+            let unknown = |unknown| Locale(cx.lang).unknown_fund(unknown);
+            Some(catalog.find(&code).map_err(unknown).and_then(|fund| {
                 let text =
                     serde_json::to_string_pretty(&FundDetail::of(fund)).map_err(|error| {
                         ToolError::system("a fund could not be written as JSON").cause(error)

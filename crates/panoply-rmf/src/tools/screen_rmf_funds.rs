@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::data_age::DataAge;
 use super::listing::cell;
+use super::locale::Locale;
 use super::service::{CACHE_POLICY, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService};
 use super::wire::{Figure, decimal, direction, figure, optional_whole, whole};
 use crate::compare::total_expense;
@@ -341,7 +342,7 @@ impl Tool for ScreenRmfFunds {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let service = RmfService::open(&self.store, cx);
-        let screen = screen_of(&params)?;
+        let screen = screen_of(service.locale, &params)?;
         let order = direction(params.sort_order.unwrap_or(params.sort_by.natural()));
         let screened = screen.apply(&service.catalog, params.sort_by.key(), order, service.today());
         let shown: Vec<&FoldedFund<'_>> =
@@ -369,11 +370,11 @@ impl Tool for ScreenRmfFunds {
     }
 }
 
-fn screen_of(params: &Params) -> Result<Screen, ToolError> {
+fn screen_of(locale: Locale, params: &Params) -> Result<Screen, ToolError> {
     let level = |level: Option<u32>| {
         level.and_then(|level| u8::try_from(level).ok()).and_then(RiskLevel::new)
     };
-    let amount = |value: Option<f64>| value.map(decimal).transpose();
+    let amount = |value: Option<f64>| value.map(|value| decimal(locale, value)).transpose();
     Ok(Screen {
         filter: Filter {
             search: params.search.clone().filter(|text| !text.trim().is_empty()),

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::data_age::DataAge;
 use super::listing::{first_fund_text, table_of};
+use super::locale::Locale;
 use super::service::{CACHE_POLICY, FUND_LIST, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService};
 use super::wire::{
     Figure, FundRow, SortBy, decimal, direction, funds_by_flag, optional_whole, order_name, whole,
@@ -156,7 +157,7 @@ impl Tool for SearchRmfFunds {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let service = RmfService::open(&self.store, cx);
-        let (filter, applied) = filter_of(&params)?;
+        let (filter, applied) = filter_of(service.locale, &params)?;
         let mut found = filter.apply(&service.catalog);
         query::sort(&mut found, params.sort_by.key(), direction(params.sort_order));
         let total = found.len();
@@ -292,14 +293,18 @@ fn conditions(service: &RmfService, applied: &AppliedFilters) -> String {
     parts.iter().map(|part| format!(" {part}")).collect()
 }
 
-fn filter_of(params: &Params) -> Result<(Filter, AppliedFilters), ToolError> {
+fn filter_of(locale: Locale, params: &Params) -> Result<(Filter, AppliedFilters), ToolError> {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
     let applied = AppliedFilters {
         search: given(&params.search),
         amc: given(&params.amc),
         min_risk_level: params.min_risk_level,
         max_risk_level: params.max_risk_level,
-        min_ytd_return: params.min_ytd_return.map(decimal).transpose()?.map(Figure),
+        min_ytd_return: params
+            .min_ytd_return
+            .map(|least| decimal(locale, least))
+            .transpose()?
+            .map(Figure),
         category: given(&params.category),
     };
     let nothing = applied.search.is_none()
@@ -309,19 +314,12 @@ fn filter_of(params: &Params) -> Result<(Filter, AppliedFilters), ToolError> {
         && applied.min_ytd_return.is_none()
         && applied.category.is_none();
     if nothing {
-        return Err(ToolError::validation("BAD_REQUEST", "no filter was given")
-            .hint("give at least one of search, amc, minRiskLevel, maxRiskLevel, minYtdReturn, category; to browse all funds use `get_rmf_funds`")
-            .detail("example", json!({"amc": "Krungsri", "maxRiskLevel": 5})));
+        return Err(locale.no_filter());
     }
     if let (Some(least), Some(most)) = (applied.min_risk_level, applied.max_risk_level)
         && least > most
     {
-        return Err(ToolError::validation(
-            "BAD_REQUEST",
-            format!("`minRiskLevel` {least} is above `maxRiskLevel` {most}"),
-        )
-        .hint("give a range from 1 to 8 whose lower end is not above its upper end")
-        .detail("example", json!({"minRiskLevel": most, "maxRiskLevel": least})));
+        return Err(locale.backward_risk_range(least, most));
     }
     let level = |level: Option<u32>| {
         level.and_then(|level| u8::try_from(level).ok()).and_then(RiskLevel::new)

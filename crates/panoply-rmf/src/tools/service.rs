@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::data_age::DataAge;
 use super::locale::Locale;
-use crate::catalog::{FundCatalog, UnknownFund, nav_dates, returns_dates};
+use crate::catalog::{FundCatalog, nav_dates, returns_dates};
 use crate::fund::{Flag, Fund};
 use crate::store::FundStore;
 
@@ -160,25 +160,9 @@ impl RmfService {
     /// Finds a fund, or returns an error with suggestions.
     pub(crate) fn fund(&self, code: &str) -> Result<&Fund, ToolError> {
         if code.trim().is_empty() {
-            return Err(empty_code());
+            return Err(self.locale.empty_code());
         }
-        self.catalog.find(code).map_err(|unknown| self.unknown_fund(unknown))
-    }
-
-    /// Error for a code that no fund has, in the caller's language.
-    fn unknown_fund(&self, unknown: UnknownFund) -> ToolError {
-        if self.locale.0 == Lang::En {
-            return unknown.into();
-        }
-        let hint = if unknown.suggestions.is_empty() {
-            "ไม่มีรหัสที่ใกล้เคียง ค้นหากองทุนด้วย `search_rmf_funds`".to_owned()
-        } else {
-            let codes = unknown.suggestions.join(", ");
-            format!("ใช้รหัสที่ใกล้เคียง ({codes}) หรือค้นหาด้วย `search_rmf_funds`")
-        };
-        ToolError::not_found("NOT_FOUND", format!("ไม่มีกองทุนรหัส `{}`", unknown.code))
-            .hint(hint)
-            .detail("suggestions", unknown.suggestions)
+        self.catalog.find(code).map_err(|unknown| self.locale.unknown_fund(unknown))
     }
 
     /// Warnings about stale data and about figures shared between share classes.
@@ -288,27 +272,6 @@ fn close_of(date: Date) -> Option<jiff::Timestamp> {
 
 fn bangkok() -> TimeZone {
     TimeZone::fixed(Offset::constant(7))
-}
-
-pub(crate) fn empty_code() -> ToolError {
-    ToolError::validation("BAD_REQUEST", "the fund code is empty")
-        .hint("give a fund code such as `ABAPAC-RMF`; find codes with `search_rmf_funds`")
-}
-
-impl From<UnknownFund> for ToolError {
-    fn from(unknown: UnknownFund) -> Self {
-        let hint = if unknown.suggestions.is_empty() {
-            "no code is similar; find the fund by name or topic with `search_rmf_funds`".to_owned()
-        } else {
-            let codes = unknown.suggestions.join(", ");
-            format!(
-                "use one of the similar codes ({codes}) or find the fund with `search_rmf_funds`"
-            )
-        };
-        Self::not_found("NOT_FOUND", unknown.to_string())
-            .hint(hint)
-            .detail("suggestions", unknown.suggestions)
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::data_age::DataAge;
-use super::locale::{fixed, signed_percent};
+use super::locale::{Locale, fixed, signed_percent};
 use super::service::{CACHE_POLICY, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related};
 use super::wire::{Day, Figure, decimal, optional_whole};
 use crate::fund::Fund;
@@ -209,10 +209,18 @@ impl Tool for SimulateRmfPlan {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let service = RmfService::open(&self.store, cx);
         let fund = service.fund(&params.fund_code)?;
-        let years = length(&params)?;
+        let locale = service.locale;
+        let years = length(locale, &params)?;
+        let decimal = |value| decimal(locale, value);
         if params.monthly + params.lump_sum <= 0.0 {
-            return Err(ToolError::validation("BAD_REQUEST", "nothing is paid in")
-                .hint("give `monthly`, `lumpSum` or both, in baht")
+            return Err(locale
+                .bad_request(
+                    ["nothing is paid in".to_owned(), "ไม่มีเงินลงทุน".to_owned()],
+                    [
+                        "give `monthly`, `lumpSum` or both, in baht",
+                        "ระบุ `monthly` หรือ `lumpSum` หรือทั้งสองอย่าง เป็นบาท",
+                    ],
+                )
                 .detail(
                     "example",
                     json!({"fundCode": fund.symbol, "monthly": 5000, "years": 10}),
@@ -233,8 +241,12 @@ impl Tool for SimulateRmfPlan {
             phases: phases.iter().map(|(phase, _)| *phase).collect(),
             inflation,
         };
-        let found = project(&plan)
-            .ok_or_else(|| ToolError::validation("BAD_REQUEST", "the plan cannot be simulated"))?;
+        let found = project(&plan).ok_or_else(|| {
+            locale.bad_request(
+                ["the plan cannot be simulated".to_owned(), "จำลองแผนนี้ไม่ได้".to_owned()],
+                ["give smaller amounts or fewer years", "ระบุจำนวนเงินหรือจำนวนปีที่น้อยลง"],
+            )
+        })?;
         let tested = back_test(fund.nav.points(), plan.lump_sum, plan.monthly, plan.front_fee);
         let end = found.years.last().cloned().ok_or_else(|| ToolError::system("no year"))?;
         let text = sentence(&service, fund, &found, &end, tested.as_ref());
@@ -264,14 +276,16 @@ impl Tool for SimulateRmfPlan {
     }
 }
 
-fn length(params: &Params) -> Result<u32, ToolError> {
+fn length(locale: Locale, params: &Params) -> Result<u32, ToolError> {
     let by_age = params.age.map(|age| params.until_age.unwrap_or(60).saturating_sub(age));
     params.years.or(by_age).filter(|years| (1..=50).contains(years)).ok_or_else(|| {
-        ToolError::validation(
-            "BAD_REQUEST",
-            "the length of the plan is missing or not 1 to 50 years",
+        locale.bad_request(
+            [
+                "the length of the plan is missing or not 1 to 50 years".to_owned(),
+                "ไม่ได้ระบุระยะเวลา หรือไม่อยู่ในช่วง 1 ถึง 50 ปี".to_owned(),
+            ],
+            ["give `years`, or `age` and `untilAge`", "ระบุ `years` หรือ `age` และ `untilAge`"],
         )
-        .hint("give `years`, or `age` and `untilAge`")
     })
 }
 
@@ -281,21 +295,23 @@ fn phases(
     params: &Params,
     years: u32,
 ) -> Result<Vec<(Phase, Assumption)>, ToolError> {
-    let given = params.annual_return.map(decimal).transpose()?;
+    let locale = service.locale;
+    let given = params.annual_return.map(|given| decimal(locale, given)).transpose()?;
     let Some(other) = &params.switch_to else {
-        return Ok(vec![phase(fund, years * 12, given)?]);
+        return Ok(vec![phase(locale, fund, years * 12, given)?]);
     };
     let after = params.switch_after_years.unwrap_or(years.div_ceil(2)).min(years);
     let other = service.fund(other)?;
-    let mut phases = vec![phase(fund, after * 12, given)?];
+    let mut phases = vec![phase(locale, fund, after * 12, given)?];
     if years > after {
-        phases.push(phase(other, (years - after) * 12, given)?);
+        phases.push(phase(locale, other, (years - after) * 12, given)?);
     }
     Ok(phases)
 }
 
 /// The longest published return that is annualised, and the published deviation.
 fn phase(
+    locale: Locale,
     fund: &Fund,
     months: u32,
     given: Option<Decimal>,
@@ -303,15 +319,13 @@ fn phase(
     let published = [Period::Y10, Period::Y5, Period::Y3, Period::SinceInception, Period::Y1]
         .into_iter()
         .find_map(|period| Some((fund.returns.get(period)?, period.as_str())));
-    let missing = |what: &str| {
-        ToolError::not_found("NOT_FOUND", format!("`{}` has no published {what}", fund.symbol))
-            .hint("choose an older fund, or give `annualReturn`")
-    };
+    let missing = |what| locale.no_figure_to_simulate(&fund.symbol, what);
     let (annual_return, return_period) = match given {
         Some(given) => (given, "given"),
-        None => published.ok_or_else(|| missing("return"))?,
+        None => published.ok_or_else(|| missing(["return", "ผลตอบแทนที่เผยแพร่"]))?,
     };
-    let deviation = crate::screen::volatility(fund).ok_or_else(|| missing("standard deviation"))?;
+    let deviation = crate::screen::volatility(fund)
+        .ok_or_else(|| missing(["standard deviation", "ความผันผวนที่เผยแพร่"]))?;
     let assumed = Assumption {
         fund_code: fund.symbol.clone(),
         months,

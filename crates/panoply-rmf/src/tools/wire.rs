@@ -14,10 +14,12 @@ use serde::ser::Serializer;
 use serde_json::{Value, json};
 
 use super::data_age::DataAge;
+use super::locale::Locale;
 use crate::figures::to_f64;
 use crate::fund::Fund;
 use crate::period::Period;
 use crate::query::{Direction, SortKey};
+use crate::tax::FIRST_YEAR;
 
 /// Exact decimal, serialized as a JSON number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -227,11 +229,8 @@ pub(crate) fn optional_whole<'de, D: Deserializer<'de>>(
 }
 
 /// Converts a JSON number to the shortest decimal that represents it.
-pub(crate) fn decimal(value: f64) -> Result<Decimal, ToolError> {
-    value.to_string().parse().map_err(|_| {
-        ToolError::validation("BAD_REQUEST", format!("`{value}` has more digits than fit"))
-            .hint("give a number with at most 20 digits")
-    })
+pub(crate) fn decimal(locale: Locale, value: f64) -> Result<Decimal, ToolError> {
+    value.to_string().parse().map_err(|_| locale.too_many_digits(value))
 }
 
 /// Years from here on are of the Buddhist era.
@@ -245,7 +244,7 @@ pub(crate) const fn common_era(year: i16) -> i16 {
 }
 
 /// Parses a date argument: `YYYY-MM-DD` or `DD/MM/YYYY`, in the common or the Buddhist era.
-pub(crate) fn date(argument: &str, text: &str) -> Result<Date, ToolError> {
+pub(crate) fn date(locale: Locale, argument: &str, text: &str) -> Result<Date, ToolError> {
     // A leap day of the Buddhist era, 2567-02-29, must be converted before it is a date.
     let numbers: Option<Vec<i16>> =
         text.trim().split(['-', '/']).map(|part| part.trim().parse().ok()).collect();
@@ -258,27 +257,24 @@ pub(crate) fn date(argument: &str, text: &str) -> Result<Date, ToolError> {
         .and_then(|(year, month, day)| {
             Date::new(common_era(year), i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
         })
-        .ok_or_else(|| {
-            let message = format!("`{argument}` is `{text}`, expected a date");
-            ToolError::validation("BAD_REQUEST", message)
-                .hint("write dates as YYYY-MM-DD or DD/MM/YYYY, such as 1970-06-01 or 01/06/2513")
-        })
+        .ok_or_else(|| locale.not_a_date(argument, text))
 }
 
 /// Parses a tax year of either era.
-pub(crate) fn tax_year(year: u32) -> Result<i16, ToolError> {
+pub(crate) fn tax_year(locale: Locale, year: u32) -> Result<i16, ToolError> {
     let year = i16::try_from(year).unwrap_or(i16::MAX);
     let common = common_era(year);
-    if (2020..=2100).contains(&common) {
+    if (FIRST_YEAR..=2100).contains(&common) {
         return Ok(common);
     }
-    let message = format!("`taxYear` is {year}, expected 2020 to 2100 or 2563 to 2643");
-    Err(ToolError::validation("BAD_REQUEST", message).hint("2568 of the Buddhist era is 2025"))
+    Err(locale.not_a_tax_year(year))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ENGLISH: Locale = Locale(Lang::En);
 
     #[test]
     fn figure_serializes_as_the_shortest_json_number() {
@@ -301,11 +297,16 @@ mod tests {
             ("June 1970", None),
             ("1970-13-01", None),
         ] {
-            let parsed = date("d", text).ok().map(|date| date.to_string());
+            let parsed = date(ENGLISH, "d", text).ok().map(|date| date.to_string());
             assert_eq!(parsed.as_deref(), expected, "{text}");
         }
-        assert_eq!((tax_year(2568).unwrap(), tax_year(2025).unwrap()), (2025, 2025));
-        assert!(tax_year(2019).is_err() && tax_year(2300).is_err() && tax_year(99_999).is_err());
+        assert_eq!(
+            (tax_year(ENGLISH, 2568).unwrap(), tax_year(ENGLISH, 2025).unwrap()),
+            (2025, 2025)
+        );
+        for year in [2019, 2300, 99_999] {
+            assert!(tax_year(ENGLISH, year).is_err(), "{year}");
+        }
     }
 
     #[test]

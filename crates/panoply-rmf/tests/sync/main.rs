@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::civil::{Date, date};
-use panoply_contract::testing::{FixedClock, noon};
+use panoply_contract::dialect::Envelope;
+use panoply_contract::kernel::Settings;
+use panoply_contract::testing::{FixedClock, call_with, kernel_in_memory, noon};
 use panoply_rmf::catalog::FundCatalog;
 use panoply_rmf::dataset::{Dataset, Provenance};
 use panoply_rmf::fund::{Flag, Fund};
@@ -147,6 +149,69 @@ fn sync_appends_navs_and_keeps_fields_the_api_lacks() {
     assert_eq!(fund.registered, abapac.registered);
     assert_eq!(fund.dividend_policy.as_deref(), Some("No"));
     assert!(synced.dataset.provenance.source.contains("v2"));
+}
+
+/// The stub has these fields empty; the test fills them in the API's form, and reads them back through
+/// the tools.
+#[tokio::test]
+async fn synced_isin_master_fund_holdings_and_statistics_are_shown_by_the_tools() {
+    let catalog = catalog();
+    let mut stub = Stub::over(catalog.funds());
+    let (asia, gold) = (catalog.find("B-ASIARMF").unwrap(), catalog.find("KT-GOLD RMF").unwrap());
+    for (fund, isin, master) in [
+        (asia, "TH0000000001", "Invesco Asian Equity Fund"),
+        (gold, "TH0000000002", "SPDR Gold Trust"),
+    ] {
+        for row in stub.rows("general-info/profiles").iter_mut() {
+            if row["proj_id"] == *fund.fund_id {
+                row["fund_class_isin_code"] = json!(isin);
+                row["feederfund_master_fund"] = json!(master);
+                row["feederfund_country"] = json!("LUXEMBOURG");
+            }
+        }
+        for (place, name, share) in [(1, master, "96.5"), (2, "Cash", "2.1")] {
+            stub.rows("factsheet/top5-holdings").push(json!({
+                "proj_id": fund.fund_id, "holding_seq": place, "asset_name": name,
+                "asset_ratio": share, "start_date": "2025-10-31", "end_date": null,
+                "prospectus_type": "Monthly",
+            }));
+        }
+    }
+    let synced = run(&catalog, &mut stub, &mut MemoryJournal::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("rmf.tsv");
+    replace_dataset(&file, &synced.dataset).unwrap();
+    let store = Arc::new(FundStore::at(Some(file)).unwrap());
+    let packs = vec![panoply_rmf::tools::pack(store)];
+    let kernel = kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap();
+    let ask = async |tool: &str, arguments| match call_with(&kernel, tool, arguments, |_| ()).await
+    {
+        Envelope::Result { structured: Some(data), text, .. } => (data.value(), text),
+        other => unreachable!("{other:?}"),
+    };
+    let (detail, text) = ask("get_rmf_fund_detail", json!({"fundCode": "B-ASIARMF"})).await;
+    let fund = &detail["fund"];
+    assert_eq!(fund["isin"], "TH0000000001");
+    assert_eq!(fund["master_fund"], "Invesco Asian Equity Fund");
+    assert_eq!(fund["master_country"], "LUXEMBOURG");
+    assert_eq!(fund["top_holdings_as_of"], "2025-10-31");
+    assert_eq!(
+        fund["top_holdings"][0],
+        json!({"asset_class": "Invesco Asian Equity Fund", "percentage": 96.5})
+    );
+    assert_eq!(fund["sec_statistics"]["maximum_drawdown"], -12.34, "{fund}");
+    assert_eq!(fund["sec_statistics"]["sharpe_ratio"], 0.51, "{fund}");
+    assert_eq!(fund["sec_statistics_as_of"], "2025-10-31");
+    assert!(text.contains("Feeder of: Invesco Asian Equity Fund"), "{text}");
+    let codes = json!({"fundCodes": ["B-ASIARMF", "KT-GOLD RMF"]});
+    let (compared, _) = ask("compare_rmf_holdings", codes).await;
+    assert_eq!(compared["funds"][0]["isin"], "TH0000000001");
+    assert_eq!(compared["funds"][1]["master_fund"], "SPDR Gold Trust");
+    assert_eq!(compared["funds"][0]["holdings"][1], json!({"name": "Cash", "percent": 2.1}));
+    assert_eq!(compared["funds"][0]["holdings_as_of"], "2025-10-31");
+    // Of the largest holdings only the cash is common: 2.1 % of each fund.
+    assert_eq!(compared["pairs"][0]["overlapPercent"], 2.1);
+    assert_eq!(compared["pairs"][0]["common"], json!(["Cash"]));
 }
 
 #[test]

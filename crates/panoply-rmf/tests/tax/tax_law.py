@@ -15,8 +15,8 @@ It shares no code with the program. It counts in whole satang with integers. Sou
   year 2023 30,000. All of these with RMF and SSF at most 500,000.
 - Thai ESG: 30 % and 100,000 in tax year 2023, 30 % and 300,000 in 2024 to 2026, apart from the
   500,000. Thai ESGX, new money of May and June 2025: 30 % and 300,000 in 2025.
-  Units moved from LTF to Thai ESGX: at most 500,000 in all, of which 300,000 in 2025 and 50,000 in
-  each of 2026 to 2029.
+  Units moved from LTF to Thai ESGX: at most 500,000 in all, of which 30 % of income and 300,000 in
+  2025 and 50,000 in each of 2026 to 2029 (Ministerial Regulation No. 398, as Forvis Mazars reports it).
 Figures of pension insurance, savings fund and ESG funds are of secondary sources (data of the
 review: localthaitax.com, pkfthailand.asia, cabinet news)."""
 import random
@@ -57,7 +57,9 @@ def own_cap(kind, year, income):
     if kind == "thaiEsgx":
         return min(percent(income, 30), 300_000 * BAHT) if year == 2025 else 0
     if kind == "ltfToEsgx":
-        return {2025: 300_000, 2026: 50_000, 2027: 50_000, 2028: 50_000, 2029: 50_000}.get(year, 0) * BAHT
+        if year == 2025:
+            return min(percent(income, 30), 300_000 * BAHT)
+        return 50_000 * BAHT if 2026 <= year <= 2029 else 0
     raise KeyError(kind)
 
 

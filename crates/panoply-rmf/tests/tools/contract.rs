@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::common::{call, kernel};
-use panoply_contract::context::Caller;
+use crate::common::{call, call_in, kernel};
+use panoply_contract::context::{Caller, Lang};
 use panoply_contract::kernel::{ListingMode, Scope, Settings};
 use panoply_contract::spec::ResponseTime;
 use panoply_contract::testing::{self, FixedClock, check_pack};
@@ -72,6 +72,48 @@ fn every_tool_is_read_only_and_discoverable() {
         assert!(spec.description.when.starts_with("Use this when"), "{}", spec.name);
         assert!(spec.description.when.contains("Do not use it"), "{}", spec.name);
         assert!(!spec.title.is_empty());
+    }
+}
+
+/// The six tools of the contract, each with the arguments that it requires.
+fn contract_calls() -> [(&'static str, serde_json::Value); 6] {
+    [
+        ("get_rmf_funds", json!({})),
+        ("search_rmf_funds", json!({"search": "equity"})),
+        ("get_rmf_fund_detail", json!({"fundCode": "ABAPAC-RMF"})),
+        ("get_rmf_fund_performance", json!({"period": "1y"})),
+        ("get_rmf_fund_nav_history", json!({"fundCode": "ABAPAC-RMF"})),
+        ("compare_rmf_funds", json!({"fundCodes": ["ABAPAC-RMF", "B-ASIARMF"]})),
+    ]
+}
+
+#[test]
+fn discovery_keywords_stand_in_what_the_tool_list_sends() {
+    let kernel = kernel();
+    let listed = kernel.listed(&Scope::All, &Caller::local_owner());
+    for (tool, _) in contract_calls() {
+        let entry = listed.iter().find(|entry| entry.spec.name == tool).unwrap();
+        let sent = entry.listed_text.unwrap_or(&entry.description).to_lowercase();
+        for keyword in ["RMF", "retirement", "mutual fund", "Thailand", "tax", "NAV", "performance"]
+        {
+            assert!(sent.contains(&keyword.to_lowercase()), "{tool} lacks {keyword}: {sent}");
+        }
+    }
+}
+
+/// Counted: text, structured content and `_meta` as compact JSON. Not counted: the agent hints in
+/// `_meta`, which have a budget of their own, and the frame of the transport.
+#[tokio::test]
+async fn contract_tools_reply_within_8_kilobytes_at_their_defaults() {
+    let kernel = kernel();
+    for lang in [Lang::En, Lang::Th] {
+        for (tool, arguments) in contract_calls() {
+            let mut reply = call_in(&kernel, tool, arguments, lang).await;
+            reply["_meta"].as_object_mut().unwrap().shift_remove("panoply/agentHints");
+            let bytes = reply.to_string().len();
+            println!("{tool} {lang:?}: {bytes} bytes");
+            assert!(bytes <= 8 * 1024, "{tool} {lang:?}: {bytes} bytes");
+        }
     }
 }
 

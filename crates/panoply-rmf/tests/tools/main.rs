@@ -5,9 +5,11 @@
     reason = "helpers of tests may fail the test"
 )]
 
+mod age;
 mod bad_input;
 mod common;
 mod contract;
 mod golden;
 mod investor;
 mod replies;
+mod thai_errors;
