@@ -14,7 +14,10 @@ use serde_json::{Value, json};
 use crate::{Outcome, child, report, startup};
 
 const RUNS: usize = 40;
-const GOAL_CALL_MILLIS: f64 = 1.0;
+/// Goal of the issue for the contract's tools; the others are held to it too, but for the simulation.
+const GOAL_CALL_MILLIS: f64 = 0.4;
+/// A thousand simulated paths of ten years.
+const GOAL_SIMULATION_MILLIS: f64 = 30.0;
 const GOAL_LOAD_MILLIS: f64 = 30.0;
 const GOAL_LIST_KILOBYTES: f64 = 8.0;
 
@@ -43,7 +46,11 @@ pub(crate) fn run() -> Outcome {
                 Outcome::Ok(millis_since(start))
             })??);
         }
-        report::figure(tool, report::median(times), "ms", Some(GOAL_CALL_MILLIS));
+        let goal = match tool {
+            "simulate_rmf_plan" => GOAL_SIMULATION_MILLIS,
+            _ => GOAL_CALL_MILLIS,
+        };
+        report::figure(tool, report::median(times), "ms", Some(goal));
     }
     let (kernel, first_page) = (kernel(&store)?, json!({}));
     let list = child::reply_bytes(&kernel, "get_rmf_funds", &first_page);
@@ -58,7 +65,7 @@ fn kernel(store: &Arc<FundStore>) -> Outcome<Arc<Kernel>> {
         .map_err(|violations| format!("{violations:?}").into())
 }
 
-fn calls() -> [(&'static str, Value); 11] {
+fn calls() -> [(&'static str, Value); 15] {
     let bought = json!([{"date": "2020-03-02", "amount": 50_000}]);
     [
         ("get_rmf_funds", json!({})),
@@ -72,5 +79,9 @@ fn calls() -> [(&'static str, Value); 11] {
         ("calc_rmf_tax_benefit", json!({"annualIncome": 1_200_000})),
         ("check_rmf_holding", json!({"birthDate": "1970-05-01", "purchases": bought})),
         ("get_rmf_data_status", json!({})),
+        ("get_rmf_fund_nav_series", json!({"fundCode": "ABAPAC-RMF"})),
+        ("screen_rmf_funds", json!({"search": "gold", "sortBy": "5y"})),
+        ("compare_rmf_holdings", json!({"fundCodes": ["ABAPAC-RMF", "B-ASIARMF"]})),
+        ("simulate_rmf_plan", json!({"fundCode": "ABAPAC-RMF", "monthly": 5_000, "years": 10})),
     ]
 }

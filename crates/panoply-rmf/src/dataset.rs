@@ -116,4 +116,6 @@ pub struct Provenance {
     pub licence: String,
     /// Time of the latest fetch, ISO 8601.
     pub fetched_at: String,
+    /// First date from which a sync asked for NAVs of every fund; empty when only recent ones were.
+    pub history_from: String,
 }

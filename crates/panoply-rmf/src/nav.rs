@@ -51,6 +51,12 @@ impl NavSeries {
         self.0.get(self.0.len().saturating_sub(records)..).unwrap_or_default()
     }
 
+    /// The points of `date` and later.
+    pub fn since(&self, date: Date) -> &[NavPoint] {
+        let first = self.0.partition_point(|point| point.date < date);
+        self.0.get(first..).unwrap_or_default()
+    }
+
     /// Change from the second-latest to the latest point.
     pub fn latest_change(&self) -> Option<Change> {
         match self.tail(2) {
@@ -68,6 +74,37 @@ impl NavSeries {
         days.extend(news.0.iter().map(|point| (point.date, point.nav)));
         Self(days.into_iter().map(|(date, nav)| NavPoint { date, nav }).collect())
     }
+}
+
+/// At most `most` of these points, all of them published ones: the last of each of equally long
+/// stretches, besides the first, the lowest and the highest. `most` below 5 is taken as 5.
+pub fn sampled(points: &[NavPoint], most: usize) -> Vec<NavPoint> {
+    let most = most.max(5);
+    if points.len() <= most {
+        return points.to_vec();
+    }
+    let stretches = most - 3;
+    let ends = (1..=stretches)
+        .filter_map(|stretch| points.get((points.len() * stretch / stretches).checked_sub(1)?));
+    let extremes = [
+        points.first(),
+        points.iter().min_by_key(|point| point.nav),
+        points.iter().max_by_key(|point| point.nav),
+    ];
+    let kept = ends.chain(extremes.into_iter().flatten()).map(|point| (point.date, point.nav));
+    let kept: std::collections::BTreeMap<Date, Decimal> = kept.collect();
+    kept.into_iter().map(|(date, nav)| NavPoint { date, nav }).collect()
+}
+
+/// Return per year from the first to the last point, in percent; `None` for less than a year.
+pub fn annual_return(points: &[NavPoint]) -> Option<Decimal> {
+    let (first, last) = (points.first()?, points.last()?);
+    let days = f64::from((last.date - first.date).get_days());
+    if days < 365.0 || first.nav.is_zero() {
+        return None;
+    }
+    let growth = to_f64(last.nav) / to_f64(first.nav);
+    rounded_float((growth.powf(365.25 / days) - 1.0) * 100.0)
 }
 
 /// Change between two NAVs.
@@ -183,6 +220,43 @@ mod tests {
         let point = |day| NavPoint { date: date(2025, 11, day), nav: Decimal::ONE };
         assert!(NavSeries::new(vec![point(2), point(1)]).is_err());
         assert!(NavSeries::new(vec![point(1), point(1)]).is_err());
+    }
+
+    #[test]
+    fn sample_keeps_published_points_with_both_ends_and_both_extremes() {
+        let values: Vec<String> = (0..1000).map(|day| (10 + day % 7).to_string()).collect();
+        let mut all = series(&values.iter().map(String::as_str).collect::<Vec<_>>()).0;
+        all[333].nav = "1".parse().unwrap();
+        all[444].nav = "99".parse().unwrap();
+        for most in [5, 50, 120] {
+            let kept = sampled(&all, most);
+            assert!(kept.len() <= most && kept.len() + 4 >= most, "{} of {most}", kept.len());
+            assert!(kept.iter().all(|point| all.contains(point)));
+            for needed in [all[0], all[333], all[444], all[999]] {
+                assert!(kept.contains(&needed), "{needed:?} of {most}");
+            }
+            assert!(kept.windows(2).all(|pair| pair[0].date < pair[1].date));
+        }
+        assert_eq!(sampled(&all, 1000), all);
+        assert_eq!(sampled(&[], 50), []);
+    }
+
+    #[test]
+    fn annual_return_is_compound_and_needs_a_year() {
+        let point =
+            |year, nav: &str| NavPoint { date: date(year, 1, 1), nav: nav.parse().unwrap() };
+        // 2 = 1.0718^10; 1 January 2015 to 2025 are 3,653 days, ten years of 365.25 and half a day.
+        let ten = annual_return(&[point(2015, "10"), point(2025, "20")]).unwrap();
+        assert!((to_f64(ten) - 7.1773).abs() < 0.01, "{ten}");
+        assert_eq!(annual_return(&series(&["10", "20"]).0), None);
+    }
+
+    #[test]
+    fn since_starts_at_the_first_day_not_before_the_date() {
+        let all = series(&["1", "2", "3"]);
+        assert_eq!(all.since(date(2025, 11, 2)).len(), 2);
+        assert_eq!(all.since(date(2020, 1, 1)).len(), 3);
+        assert_eq!(all.since(date(2026, 1, 1)).len(), 0);
     }
 
     #[test]

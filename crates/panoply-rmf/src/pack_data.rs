@@ -72,6 +72,7 @@ pub fn pack(funds: &str, navs: &str) -> Result<Dataset, PackError> {
         licence: "figures published by the Thai SEC for public use; name the SEC as their source"
             .to_owned(),
         fetched_at: fetched_at.unwrap_or_default().to_owned(),
+        history_from: String::new(),
     };
     Ok(Dataset::new(provenance, packed))
 }

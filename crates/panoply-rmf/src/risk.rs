@@ -142,7 +142,8 @@ fn downside_deviation(returns: &[f64], target: f64) -> f64 {
     (squares / count(returns.len().max(1))).sqrt()
 }
 
-fn max_drawdown_of(points: &[NavPoint]) -> Option<Drawdown> {
+/// Largest fall of a series; `None` when it has no point, or one of zero.
+pub fn max_drawdown_of(points: &[NavPoint]) -> Option<Drawdown> {
     let mut peak = *points.first()?;
     let mut deepest = Drawdown { percent: Decimal::ZERO, peak: peak.date, trough: peak.date };
     for point in points {

@@ -1,6 +1,6 @@
 //! Scheduled sync of the rmf dataset in a server: `[pack.rmf] sync = "daily 20:00"`.
 //!
-//! The time is Thailand's. A random delay keeps servers from calling the SEC at the same second; a
+//! The time is Thailand's; `every 12h` counts from the start of the server. A random delay keeps servers from calling the SEC at the same second; a
 //! failed sync is repeated with exponential backoff until the next regular time.
 
 use std::path::PathBuf;
@@ -27,14 +27,18 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RmfSettings {
-    /// When to sync: `daily 20:00`, in Thailand's time.
+    /// When to sync: `daily 20:00`, in Thailand's time, or `every 12h` (`s`, `m` or `h`).
     sync: Option<String>,
+    /// Years of NAV history to have, 1 to 30; 10 by default. The first sync fetches it.
+    history_years: Option<u8>,
     /// Environment variable with the API key.
     key_env: Option<String>,
     /// Base URL of the API, for tests.
     base_url: Option<String>,
 }
 
+/// Years of NAV history by default.
+const HISTORY_YEARS: u8 = 10;
 /// Largest random delay.
 const JITTER: Duration = Duration::from_secs(600);
 /// First delay after a failure, tripled up to the maximum.
@@ -45,27 +49,57 @@ impl RmfSettings {
     /// Time of the daily sync and the variable with the key, if a sync is scheduled.
     pub(crate) fn schedule(&self) -> Result<Option<Schedule>, Failure> {
         let Some(text) = &self.sync else { return Ok(None) };
-        let time = text
-            .trim()
-            .strip_prefix("daily ")
-            .and_then(|time| Time::strptime("%H:%M", time.trim()).ok())
-            .ok_or_else(|| {
-                Failure::usage(format!("`sync` in `[pack.rmf]` is `{text}`"))
-                    .hint("write a time of day in Thailand, such as `daily 20:00`")
-            })?;
+        let rhythm = Rhythm::parse(text).ok_or_else(|| {
+            Failure::usage(format!("`sync` in `[pack.rmf]` is `{text}`"))
+                .hint("write a time of day in Thailand, `daily 20:00`, or `every 12h`")
+        })?;
+        let history_years = self.history_years.unwrap_or(HISTORY_YEARS);
+        if !(1..=30).contains(&history_years) {
+            let message = format!("`history_years` in `[pack.rmf]` is {history_years}");
+            return Err(Failure::usage(message).hint("write 1 to 30"));
+        }
         let key_env = self.key_env.clone().ok_or_else(|| {
             Failure::usage("`[pack.rmf]` schedules a sync without `key_env`").hint(
                 "name the variable with your key of the SEC's Open API: key_env = \"SEC_API_KEY\"",
             )
         })?;
-        Ok(Some(Schedule { time, key_env, base_url: self.base_url.clone() }))
+        Ok(Some(Schedule { rhythm, history_years, key_env, base_url: self.base_url.clone() }))
     }
 }
 
-/// A daily sync.
+/// When syncs happen.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Rhythm {
+    /// At a time of day in Thailand.
+    Daily(Time),
+    /// After an interval.
+    Every(Duration),
+}
+
+impl Rhythm {
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if let Some(time) = text.strip_prefix("daily ") {
+            return Time::strptime("%H:%M", time.trim()).ok().map(Self::Daily);
+        }
+        let interval = text.strip_prefix("every ")?.trim();
+        let (number, unit) = interval.split_at_checked(interval.len().checked_sub(1)?)?;
+        let seconds = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            _ => return None,
+        };
+        let number: u64 = number.trim().parse().ok().filter(|number| *number > 0)?;
+        number.checked_mul(seconds).map(|all| Self::Every(Duration::from_secs(all)))
+    }
+}
+
+/// A scheduled sync.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    time: Time,
+    rhythm: Rhythm,
+    history_years: u8,
     key_env: String,
     base_url: Option<String>,
 }
@@ -73,12 +107,16 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// Time until the next regular sync after `now`.
     fn wait(&self, now: Timestamp) -> Duration {
+        let time = match self.rhythm {
+            Rhythm::Daily(time) => time,
+            Rhythm::Every(interval) => return interval,
+        };
         let local = now.to_zoned(TimeZone::fixed(Offset::constant(7)));
-        let today = local.date().to_datetime(self.time);
+        let today = local.date().to_datetime(time);
         let next = if today > local.datetime() {
             today
         } else {
-            local.date().tomorrow().unwrap_or(local.date()).to_datetime(self.time)
+            local.date().tomorrow().unwrap_or(local.date()).to_datetime(time)
         };
         local.datetime().duration_until(next).unsigned_abs()
     }
@@ -116,9 +154,10 @@ fn keep_fresh(schedule: &Schedule, packs: &PathBuf, kernel: &Arc<Kernel>) {
     let mut failures = 0;
     loop {
         let regular = schedule.wait(kernel.clock().now());
+        let regular = regular + jitter(regular);
         let wait = match failures {
-            0 => regular + jitter(),
-            failures => backoff(failures).min(regular + jitter()),
+            0 => regular,
+            failures => backoff(failures).min(regular),
         };
         thread::sleep(wait);
         match sync_once(schedule, packs, kernel) {
@@ -137,9 +176,11 @@ fn keep_fresh(schedule: &Schedule, packs: &PathBuf, kernel: &Arc<Kernel>) {
     }
 }
 
-fn jitter() -> Duration {
-    let random = uuid::Uuid::new_v4().as_u128() % u128::from(JITTER.as_secs());
-    Duration::from_secs(u64::try_from(random).unwrap_or_default())
+/// A random delay: at most ten minutes, and at most a tenth of the interval.
+fn jitter(interval: Duration) -> Duration {
+    let most = JITTER.min(interval / 10).as_millis().max(1);
+    let random = uuid::Uuid::new_v4().as_u128() % most;
+    Duration::from_millis(u64::try_from(random).unwrap_or_default())
 }
 
 /// Runs one sync as an operation of the kernel.
@@ -158,6 +199,7 @@ fn sync_once(schedule: &Schedule, packs: &PathBuf, kernel: &Arc<Kernel>) -> Resu
         key,
         base_url: schedule.base_url.as_deref(),
         since: None,
+        history_years: Some(schedule.history_years),
         accept: &[],
         speed: 1,
     };
@@ -198,7 +240,16 @@ mod tests {
             let wait = schedule.wait(now.parse().unwrap());
             assert_eq!(wait, Duration::from_secs(seconds), "at {now}");
         }
-        assert!(jitter() < JITTER);
+        assert!(jitter(Duration::from_secs(86_400)) < JITTER);
+        assert!(jitter(Duration::from_secs(2)) < Duration::from_millis(200));
+    }
+
+    #[test]
+    fn interval_is_in_seconds_minutes_or_hours() {
+        for (text, seconds) in [("every 2s", 2), ("every 30m", 1800), (" every 12h ", 43_200)] {
+            let expected = Rhythm::Every(Duration::from_secs(seconds));
+            assert_eq!(Rhythm::parse(text), Some(expected), "{text}");
+        }
     }
 
     #[test]
@@ -212,6 +263,9 @@ mod tests {
         for (text, expected) in [
             ("sync = 'hourly'\nkey_env = 'K'", "hourly"),
             ("sync = 'daily 25:00'\nkey_env = 'K'", "25:00"),
+            ("sync = 'every 0h'\nkey_env = 'K'", "every 0h"),
+            ("sync = 'every day'\nkey_env = 'K'", "every day"),
+            ("sync = 'every 1h'\nkey_env = 'K'\nhistory_years = 0", "history_years"),
             ("sync = 'daily 20:00'", "key_env"),
         ] {
             let failure = settings(text).schedule().unwrap_err();

@@ -169,6 +169,7 @@ impl<'a> Reader<'a> {
             "source" => &mut self.provenance.source,
             "licence" => &mut self.provenance.licence,
             "fetched_at" => &mut self.provenance.fetched_at,
+            "history_from" => &mut self.provenance.history_from,
             other => return Err(format!("`{other}` is not a provenance field")),
         };
         *field = unescape(value).into_owned();

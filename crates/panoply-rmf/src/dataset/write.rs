@@ -37,7 +37,11 @@ impl Dataset {
             ("source", &self.provenance.source),
             ("licence", &self.provenance.licence),
             ("fetched_at", &self.provenance.fetched_at),
+            ("history_from", &self.provenance.history_from),
         ] {
+            if name == "history_from" && value.is_empty() {
+                continue;
+            }
             let _ = writeln!(text, "about\t{name}\t{}", escape(value));
         }
         for repeated in &dictionary.texts {

@@ -95,6 +95,9 @@ pub struct SyncRequest<'a> {
     pub today: Date,
     /// First date of NAVs to fetch; default: from each fund's latest NAV.
     pub since: Option<Date>,
+    /// First date of the NAV history to have. It is fetched once for all funds; the dataset records
+    /// it, and later syncs fetch what is new.
+    pub history_from: Option<Date>,
     /// Current time, ISO 8601, recorded in the dataset.
     pub now: &'a str,
     /// Codes of funds whose fetched figures are taken though they fail a gate.
@@ -171,6 +174,7 @@ pub fn sync(
         source: "Thai SEC Open API v2 (api.sec.or.th)".to_owned(),
         licence: request.catalog.provenance.licence.clone(),
         fetched_at: request.now.to_owned(),
+        history_from: history_of(request).map(|date| date.to_string()).unwrap_or_default(),
     };
     let dataset = Dataset::new(provenance, funds);
     let (added, vanished) = differences(request.catalog, &dataset);
@@ -182,7 +186,8 @@ pub fn sync(
 fn begin(request: &SyncRequest<'_>, journal: &mut dyn Journal) -> Result<(), SyncError> {
     const RUN: &str = "run";
     let since = request.since.map(|date| date.to_string()).unwrap_or_default();
-    let run = format!("{} {since} {}", request.today, request.catalog.checksum);
+    let history = missing_history(request).map(|date| date.to_string()).unwrap_or_default();
+    let run = format!("{} {since} {history} {}", request.today, request.catalog.checksum);
     if journal.load(RUN).as_deref() != Some(run.as_str()) {
         journal.clear().map_err(SyncError::journal)?;
         journal.save(RUN, &run).map_err(SyncError::journal)?;
@@ -204,9 +209,26 @@ fn first_day(request: &SyncRequest<'_>, project: &str) -> Date {
     // A class that takes its own figures must not end up with a shorter history.
     let first_known = known.iter().filter_map(|fund| fund.nav.points().first());
     let first_known = first_known.map(|point| point.date).min();
-    let long_ago = days_before(request.today, FIRST_NAV_DAYS);
+    let recent = days_before(request.today, FIRST_NAV_DAYS);
+    let long_ago = history_of(request).map_or(recent, |from| from.min(recent));
     let in_full = first_known.map_or(long_ago, |first| first.min(long_ago));
-    request.since.or(last_known).unwrap_or(in_full)
+    request.since.or_else(|| missing_history(request)).or(last_known).unwrap_or(in_full)
+}
+
+/// First date of the history that the dataset has.
+fn known_history(request: &SyncRequest<'_>) -> Option<Date> {
+    request.catalog.provenance.history_from.parse().ok()
+}
+
+/// First date of the wanted history, if the dataset does not reach back to it.
+fn missing_history(request: &SyncRequest<'_>) -> Option<Date> {
+    let known = known_history(request);
+    request.history_from.filter(|wanted| known.is_none_or(|known| *wanted < known))
+}
+
+/// First date of the history after this sync.
+fn history_of(request: &SyncRequest<'_>) -> Option<Date> {
+    [known_history(request), request.since, request.history_from].into_iter().flatten().min()
 }
 
 fn days_before(date: Date, days: i64) -> Date {

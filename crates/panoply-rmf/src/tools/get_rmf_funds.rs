@@ -152,7 +152,7 @@ impl Tool for GetRmfFunds {
                 service.as_of(&page.funds)
             ),
             Lang::Th => format!(
-                "พบกองทุน RMF {total} กองทุน แสดงหน้า {number} ({shown} กองทุน) {best}{} {past_end}ซื้อ RMF ลดหย่อนภาษีได้สูงสุด 500,000 บาทต่อปีเมื่อรวมกับการออมเพื่อการเกษียณอื่น",
+                "พบกองทุน RMF {total} กองทุน แสดงหน้า {number} ({shown} กองทุน) {best}{} {past_end}ซื้อ RMF ลดหย่อนภาษีได้สูงสุด 500,000 บาทต่อปีรวมกับการออมเพื่อเกษียณอื่น",
                 service.as_of(&page.funds)
             ),
         };

@@ -11,6 +11,7 @@ mod fund_detail;
 mod get_rmf_data_status;
 mod get_rmf_fund_detail;
 mod get_rmf_fund_nav_history;
+mod get_rmf_fund_nav_series;
 mod get_rmf_fund_performance;
 mod get_rmf_funds;
 mod get_rmf_peer_rank;
@@ -54,6 +55,7 @@ pub fn pack(store: Arc<FundStore>) -> Pack {
         .with(calc_rmf_tax_benefit::CalcRmfTaxBenefit { store: on() })
         .with(screen_rmf_funds::ScreenRmfFunds { store: on() })
         .with(check_rmf_holding::CheckRmfHolding { store: on() })
+        .with(get_rmf_fund_nav_series::GetRmfFundNavSeries { store: on() })
         .with(compare_rmf_holdings::CompareRmfHoldings { store: on() })
         .with(simulate_rmf_plan::SimulateRmfPlan { store: on() })
         .with(get_rmf_peer_rank::GetRmfPeerRank { store: on() })

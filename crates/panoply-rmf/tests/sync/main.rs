@@ -107,6 +107,7 @@ fn run(
         catalog,
         today: TODAY,
         since: None,
+        history_from: None,
         now: "2025-11-14T11:00:00Z",
         accept: &[],
     };
@@ -212,6 +213,45 @@ async fn synced_isin_master_fund_holdings_and_statistics_are_shown_by_the_tools(
     // Of the largest holdings only the cash is common: 2.1 % of each fund.
     assert_eq!(compared["pairs"][0]["overlapPercent"], 2.1);
     assert_eq!(compared["pairs"][0]["common"], json!(["Cash"]));
+}
+
+#[test]
+fn ten_years_are_fetched_once_and_recorded() {
+    let catalog = catalog();
+    let ermf = catalog.find("ERMF").unwrap();
+    let mut stub = Stub::over(catalog.funds());
+    stub.add_nav(ermf, "2015-11-20", json!("40.1"));
+    stub.add_nav(ermf, "2010-01-04", json!("30.1"));
+    let request = SyncRequest {
+        catalog: &catalog,
+        today: TODAY,
+        since: None,
+        history_from: Some(date(2015, 11, 14)),
+        now: "2025-11-14T11:00:00Z",
+        accept: &[],
+    };
+    let run = |request: &SyncRequest<'_>, stub: &mut Stub| {
+        let (mut journal, mut steps) = (MemoryJournal::default(), RecordedProgress::default());
+        sync(request, stub, &FakeTimer::default(), &mut journal, &mut steps).unwrap()
+    };
+    let first = run(&request, &mut stub);
+    let oldest = find(&first, "ERMF").nav.points()[0];
+    assert_eq!((oldest.date, oldest.nav.to_string()), (date(2015, 11, 20), "40.1".to_owned()));
+    assert_eq!(first.dataset.provenance.history_from, "2015-11-14");
+    let packed = Dataset::read(first.dataset.packed().as_bytes()).unwrap();
+    assert_eq!(packed, first.dataset, "the record survives the file");
+    // A day later the window has moved by a day; nothing of it is fetched again.
+    let catalog = FundCatalog::new(packed);
+    let next = SyncRequest {
+        catalog: &catalog,
+        today: date(2025, 11, 15),
+        history_from: Some(date(2015, 11, 15)),
+        ..request
+    };
+    stub.requests.clear();
+    let second = run(&next, &mut stub);
+    assert_eq!(find(&second, "ERMF").nav.points()[0], oldest, "the history stays");
+    assert_eq!(second.dataset.provenance.history_from, "2015-11-14");
 }
 
 #[test]
@@ -332,6 +372,7 @@ fn interrupted_sync_resumes_from_the_journal() {
         catalog: &catalog,
         today: date(2025, 11, 15),
         since: None,
+        history_from: None,
         now: "later",
         accept: &[],
     };
@@ -355,6 +396,7 @@ fn calls_are_rate_limited_and_progress_is_reported() {
         catalog: &catalog,
         today: TODAY,
         since: Some(date(2025, 11, 1)),
+        history_from: None,
         now: "now",
         accept: &[],
     };
@@ -387,6 +429,7 @@ fn sync_over_http_is_visible_to_a_running_server() {
         catalog: &catalog,
         today: TODAY,
         since: None,
+        history_from: None,
         now: "2025-11-14T11:00:00Z",
         accept: &[],
     };

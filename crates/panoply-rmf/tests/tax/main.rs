@@ -1,5 +1,6 @@
 //! Tax and deductions against an independent program that was written from the law (`tax_law.py`),
 //! and against published worked examples.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail the test")]
 
 mod holding;
 

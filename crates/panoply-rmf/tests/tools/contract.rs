@@ -42,7 +42,7 @@ fn contract_tools_and_the_tax_calculator_are_listed() {
             "check_rmf_holding",
         ]
     );
-    assert_eq!(names(ListingMode::All).len(), 14);
+    assert_eq!(names(ListingMode::All).len(), 15);
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! Reply format: contract fields other than the figures.
 
+use jiff::civil::date;
 use panoply_contract::context::Lang;
 use panoply_contract::kernel::Scope;
 use panoply_contract::resource::{Completion, CompletionSubject, ResourceBody};
 use panoply_rmf::catalog::FundCatalog;
+use panoply_rmf::nav::{NavPoint, NavSeries};
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
-use crate::common::{call, call_in, kernel};
+use crate::common::{call, call_in, kernel, kernel_over, text_of};
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -21,6 +24,7 @@ async fn every_reply_names_its_widget() {
         ("get_rmf_fund_performance", json!({"period": "1y"}), "rmf-fund-list"),
         ("get_rmf_fund_detail", json!({"fundCode": "ABAPAC-RMF"}), "rmf-fund-card"),
         ("get_rmf_fund_nav_history", json!({"fundCode": "ABAPAC-RMF"}), "rmf-performance-chart"),
+        ("get_rmf_fund_nav_series", json!({"fundCode": "ABAPAC-RMF"}), "rmf-performance-chart"),
         ("compare_rmf_funds", json!({"fundCodes": ["ERMF", "ABAPAC-RMF"]}), "rmf-fund-comparison"),
     ];
     for (tool, arguments, page) in cases {
@@ -310,6 +314,7 @@ async fn every_tool_answers_in_thai() {
     let calls = [
         ("get_rmf_fund_performance", json!({"period": "ytd"})),
         ("get_rmf_fund_nav_history", json!({"fundCode": "ABAPAC-RMF"})),
+        ("get_rmf_fund_nav_series", json!({"fundCode": "ABAPAC-RMF"})),
         ("get_rmf_peer_rank", json!({"fundCode": "ABAPAC-RMF"})),
         ("get_rmf_risk_metrics", json!({"fundCode": "ABAPAC-RMF"})),
         ("calc_rmf_tax_benefit", json!({"annualIncome": 1_200_000})),
@@ -371,4 +376,43 @@ async fn fund_resources_are_readable_by_uri_and_codes_complete() {
     assert_eq!(complete(prompt, "kt25").await, ["KT25/75RMF"]);
     let template = CompletionSubject::Template("rmf://fund/{fundCode}".to_owned());
     assert_eq!(complete(template, "").await.len(), 100);
+}
+
+#[tokio::test]
+async fn nav_series_of_ten_years_is_thinned_out_and_measured_over_all_days() {
+    let mut fund = FundCatalog::bundled().unwrap().find("ABAPAC-RMF").unwrap().clone();
+    // Every day from 15 November 2016: rising by 0.001 a day from 10, with one day at 4.
+    let day = |number: i64| NavPoint {
+        date: date(2016, 11, 15) + jiff::Span::new().days(number),
+        nav: if number == 1_200 { 4.into() } else { Decimal::new(10_000 + number, 3) },
+    };
+    fund.nav = NavSeries::new((0..3_652).map(day).collect()).unwrap();
+    let kernel = kernel_over(vec![fund], "2026-11-15T05:00:00Z");
+    let arguments = json!({"fundCode": "ABAPAC-RMF", "since": "15/11/2559"});
+    let reply = call(&kernel, "get_rmf_fund_nav_series", arguments).await;
+    let data = &reply["structuredContent"];
+    let shown = data["navHistory"].as_array().unwrap();
+    assert!((100..=120).contains(&shown.len()), "{}", shown.len());
+    assert_eq!(data["records"], 3_652);
+    assert_eq!(data["since"], "2016-11-15");
+    assert_eq!(shown[0], json!({"date": "2016-11-15", "nav": 10}));
+    assert_eq!(shown[shown.len() - 1], json!({"date": "2026-11-14", "nav": 13.651}));
+    assert!(shown.iter().any(|point| point["nav"] == 4), "the lowest day is among the points");
+    // From 11.199 the day before to 4.
+    assert_eq!(data["maxDrawdown"]["percent"], -64.2825);
+    assert_eq!(data["maxDrawdown"]["trough"], "2020-02-28");
+    assert_eq!(data["periodReturn"], 36.51);
+    assert_eq!(data["benchmark"]["name"], "ดัชนี MSCI AC Asia-Pacific ex Japan");
+    let year = data["benchmark"]["returns"].as_array().unwrap();
+    assert!(year.contains(&json!({"period": "1y", "fund": 6.65, "benchmark": 16.28})), "{year:?}");
+    assert!(reply.to_string().len() < 9 * 1024, "{}", reply.to_string().len());
+    let thai = call_in(
+        &kernel,
+        "get_rmf_fund_nav_series",
+        json!({"fundCode": "ABAPAC-RMF", "years": 1, "points": 10}),
+        Lang::Th,
+    )
+    .await;
+    assert!(text_of(&thai).contains("15 พ.ย. 2568 ถึง 14 พ.ย. 2569"), "{}", text_of(&thai));
+    assert!(thai["structuredContent"]["navHistory"].as_array().unwrap().len() <= 10);
 }

@@ -28,6 +28,7 @@ mod one_call_path;
 mod place;
 mod rmf;
 mod rmf_faults;
+mod rmf_swap;
 mod setup;
 mod setup_files;
 mod stdio;

@@ -36,6 +36,8 @@ pub(crate) struct SyncJob<'a> {
     pub(crate) key: String,
     pub(crate) base_url: Option<&'a str>,
     pub(crate) since: Option<Date>,
+    /// Years of NAV history to have; fetched once.
+    pub(crate) history_years: Option<u8>,
     /// Codes of funds whose figures are taken though they fail a gate.
     pub(crate) accept: &'a [String],
     /// Divides every wait.
@@ -85,6 +87,7 @@ pub(crate) fn run(job: SyncJob<'_>, progress: &mut dyn Progress) -> Result<SyncR
         catalog: &catalog,
         today: bangkok_date(now),
         since: job.since,
+        history_from: job.history_years.map(|years| years_before(bangkok_date(now), years)),
         now: &now.to_string(),
         accept: job.accept,
     };
@@ -112,6 +115,7 @@ pub(super) fn run_command(arguments: &RmfSync, session: &Session) -> Result<Valu
         key,
         base_url: arguments.base_url.as_deref(),
         since: arguments.since,
+        history_years: None,
         accept: &arguments.accept,
         speed: arguments.speed,
     };
@@ -145,6 +149,10 @@ fn print(report: &SyncReport, packs: &Path) -> Result<(), Failure> {
     }
     out.line(format_args!("written to {}", Generations::of(packs).file().display()))?;
     out.finish()
+}
+
+fn years_before(date: Date, years: u8) -> Date {
+    date.saturating_sub(jiff::Span::new().years(years))
 }
 
 /// Current date in Thailand.
