@@ -50,6 +50,11 @@ const WIDGET_PAGES: &[WidgetPage] = &[
         html: include_str!("../../../widgets/dist/rmf-performance-chart.html"),
     },
     WidgetPage {
+        name: "rmf-saving-plan",
+        shows: "The range of outcomes of a saving plan by year, with falls, tax saved and assumptions. Do not repeat the table.",
+        html: include_str!("../../../widgets/dist/rmf-saving-plan.html"),
+    },
+    WidgetPage {
         name: "cgt-report",
         shows: "Each tax year with its sales, the purchases they were matched with, and the pools. Do not repeat the tables.",
         html: include_str!("../../../widgets/dist/cgt-report.html"),

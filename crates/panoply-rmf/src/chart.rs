@@ -9,6 +9,33 @@ use rust_decimal::Decimal;
 use crate::figures::to_f64;
 use crate::fund::Fund;
 use crate::nav::{NavPoint, summarise};
+use crate::period::Period;
+
+/// Language of the labels.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum ChartLanguage {
+    /// English, dates as `2025-11-03`.
+    #[default]
+    English,
+    /// Thai, dates as `3/11/2568` of the Buddhist era.
+    Thai,
+}
+
+impl ChartLanguage {
+    const fn pick<'a>(self, english: &'a str, thai: &'a str) -> &'a str {
+        match self {
+            Self::English => english,
+            Self::Thai => thai,
+        }
+    }
+
+    fn date(self, date: Date) -> String {
+        match self {
+            Self::English => date.to_string(),
+            Self::Thai => format!("{}/{}/{}", date.day(), date.month(), date.year() + 543),
+        }
+    }
+}
 
 /// A chart: its size and its primitives in drawing order.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,19 +123,25 @@ impl TextStyle {
 }
 
 const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 320.0;
+const HEIGHT: f64 = 340.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
-const TOP: f64 = 48.0;
+const TOP: f64 = 68.0;
 const BOTTOM: f64 = 40.0;
 /// Number of grid intervals.
 const LINES: u8 = 4;
 
-/// Builds the chart of the last `records` NAVs of a fund.
-pub fn nav_chart(fund: &Fund, records: usize) -> Chart {
+/// Builds the chart of the last `records` NAVs of a fund. `latin` leaves out what a font without
+/// Thai letters cannot show.
+pub fn nav_chart(fund: &Fund, records: usize, language: ChartLanguage, latin: bool) -> Chart {
     let points = fund.nav.tail(records);
     let summary = summarise(points);
-    let title = format!("NAV of {}, {}", fund.symbol, span(points));
+    let title = format!(
+        "{} {}, {}",
+        language.pick("NAV of", "NAV ของ"),
+        fund.symbol,
+        span(points, language)
+    );
     let gained = summary.period_return.map(|gained| format!(", {:+.2} %", to_f64(gained)));
     let gained = gained.unwrap_or_default();
     let heading = Mark::Text {
@@ -118,15 +151,56 @@ pub fn nav_chart(fund: &Fund, records: usize) -> Chart {
         style: TextStyle::Heading,
         text: format!("{title}{gained}"),
     };
-    let mut marks = vec![heading, label(LEFT, 42.0, Anchor::Start, fund.name.clone())];
+    let name = match language {
+        ChartLanguage::English => &fund.name,
+        ChartLanguage::Thai => fund.name_th.as_ref().unwrap_or(&fund.name),
+    };
+    let mut marks = vec![heading, label(LEFT, 42.0, Anchor::Start, name.clone())];
+    marks.extend(
+        benchmark(fund, language, latin).map(|text| label(LEFT, 56.0, Anchor::Start, text)),
+    );
     match (summary.min, summary.max) {
-        (Some(low), Some(high)) => draw(&mut marks, points, low, high),
-        _ => marks.push(label(LEFT, 160.0, Anchor::Start, "no NAV yet".to_owned())),
+        (Some(low), Some(high)) => draw(&mut marks, points, low, high, language),
+        _ => {
+            let none = language.pick("no NAV yet", "ยังไม่มี NAV").to_owned();
+            marks.push(label(LEFT, 160.0, Anchor::Start, none));
+        }
     }
     Chart { title, width: WIDTH, height: HEIGHT, marks }
 }
 
-fn draw(marks: &mut Vec<Mark>, points: &[NavPoint], low: Decimal, high: Decimal) {
+/// The benchmark and the returns over a year: its daily values are not published.
+fn benchmark(fund: &Fund, language: ChartLanguage, latin: bool) -> Option<String> {
+    let name = fund.benchmark.name.as_deref()?;
+    let name: String = name.chars().filter(|c| !latin || c.is_ascii()).collect();
+    let returns = [
+        (language.pick("benchmark", "ดัชนีชี้วัด"), fund.benchmark.returns.get(Period::Y1)),
+        (language.pick("fund", "กองทุน"), fund.returns.get(Period::Y1)),
+    ];
+    let returns: Vec<String> = returns
+        .into_iter()
+        .filter_map(|(what, value)| Some(format!("{what} {:+.2} %", to_f64(value?))))
+        .collect();
+    let over = match (fund.benchmark.as_of, returns.is_empty()) {
+        (Some(date), false) => format!(
+            ": {} ({} {})",
+            returns.join(", "),
+            language.pick("1 year to", "1 ปี ถึง"),
+            language.date(date)
+        ),
+        _ => String::new(),
+    };
+    let name = name.trim();
+    (!name.is_empty()).then(|| format!("{} {name}{over}", language.pick("Benchmark", "ดัชนีชี้วัด")))
+}
+
+fn draw(
+    marks: &mut Vec<Mark>,
+    points: &[NavPoint],
+    low: Decimal,
+    high: Decimal,
+    language: ChartLanguage,
+) {
     let (low, high) = (to_f64(low), to_f64(high));
     // A constant series is drawn in the middle.
     let spread = if high > low { high - low } else { 1.0 };
@@ -149,7 +223,7 @@ fn draw(marks: &mut Vec<Mark>, points: &[NavPoint], low: Decimal, high: Decimal)
     for (point, anchor) in [(points.first(), Anchor::Start), (last, Anchor::End)] {
         if let Some(point) = point {
             marks.push(Mark::Dot(x(point), y(to_f64(point.nav))));
-            let text = format!("{} · {:.4}", point.date, to_f64(point.nav));
+            let text = format!("{} · {:.4}", language.date(point.date), to_f64(point.nav));
             marks.push(label(x(point), HEIGHT - 14.0, anchor, text));
         }
     }
@@ -202,11 +276,14 @@ fn hex([red, green, blue]: [u8; 3]) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-fn span(points: &[NavPoint]) -> String {
+fn span(points: &[NavPoint], language: ChartLanguage) -> String {
     let day = |point: Option<&NavPoint>| point.map(|point: &NavPoint| -> Date { point.date });
     match (day(points.first()), day(points.last())) {
-        (Some(first), Some(last)) => format!("{first} to {last}"),
-        _ => "no day".to_owned(),
+        (Some(first), Some(last)) => {
+            let to = language.pick("to", "ถึง");
+            format!("{} {to} {}", language.date(first), language.date(last))
+        }
+        _ => language.pick("no day", "ไม่มีข้อมูล").to_owned(),
     }
 }
 
@@ -223,10 +300,27 @@ mod tests {
     fn nav_chart_draws_the_series_and_labels_its_ends() {
         let mut fund = samples::fund("A&B<RMF>", 6);
         fund.nav = samples::series(&["10", "11", "10.5"]);
-        let svg_text = svg(&nav_chart(&fund, 30));
+        let svg_text = svg(&nav_chart(&fund, 30, ChartLanguage::English, false));
         assert!(svg_text.contains("NAV of A&amp;B&lt;RMF&gt;, 2025-11-03 to 2025-11-05, +5.00 %"));
         assert!(svg_text.contains("2025-11-05 · 10.5000"));
-        assert!(svg_text.contains(r#"d="M64.0 280.0L384.0 48.0L704.0 164.0""#), "{svg_text}");
+        assert!(svg_text.contains(r#"d="M64.0 300.0L384.0 68.0L704.0 184.0""#), "{svg_text}");
+    }
+
+    #[test]
+    fn thai_chart_has_thai_names_and_years() {
+        let catalog = crate::catalog::FundCatalog::bundled().unwrap();
+        let fund = catalog.find("ABAPAC-RMF").unwrap();
+        let thai = svg(&nav_chart(fund, 30, ChartLanguage::Thai, false));
+        assert!(thai.contains("NAV ของ ABAPAC-RMF, 26/9/2568 ถึง 7/11/2568"), "{thai}");
+        assert!(thai.contains("อเบอร์ดีน เอเชีย แปซิฟิค"), "{thai}");
+        // The source's figures: benchmark 16.28 and fund 6.65 over a year to 30 September 2025.
+        let beside =
+            "MSCI AC Asia-Pacific ex Japan: ดัชนีชี้วัด +16.28 %, กองทุน +6.65 % (1 ปี ถึง 30/9/2568)";
+        assert!(thai.contains(beside), "{thai}");
+        let latin = svg(&nav_chart(fund, 30, ChartLanguage::English, true));
+        let beside = "Benchmark MSCI AC Asia-Pacific ex Japan: benchmark +16.28 %, fund +6.65 % (1 year to 2025-09-30)";
+        assert!(latin.contains(beside), "{latin}");
+        assert!(latin.is_ascii() || !latin.chars().any(|c| ('\u{0E00}'..='\u{0E7F}').contains(&c)));
     }
 
     #[test]
@@ -234,7 +328,7 @@ mod tests {
         let catalog = crate::catalog::FundCatalog::bundled().unwrap();
         for fund in catalog.funds() {
             for records in [1, 2, 365] {
-                let svg_text = svg(&nav_chart(fund, records));
+                let svg_text = svg(&nav_chart(fund, records, ChartLanguage::Thai, false));
                 assert!(svg_text.starts_with("<svg") && svg_text.ends_with("</svg>\n"));
                 assert!(!svg_text.contains("NaN") && !svg_text.contains("inf"), "{}", fund.symbol);
             }

@@ -1,4 +1,4 @@
-// What the four pages of the rmf pack must show, told from the reply alone.
+// What the five pages of the rmf pack must show, told from the reply alone.
 import { check, dateOf, includes, same, written } from "./judge.mjs";
 
 const percent = (value) => `${written(value, 2, true)}%`;
@@ -11,7 +11,63 @@ export const pages = [
   { page: "rmf-fund-card", tool: "get_rmf_fund_detail", input: { fundCode: "B-USPASSIVERMF" }, expect: card },
   { page: "rmf-fund-comparison", tool: "compare_rmf_funds", input: { fundCodes: ["ABAPAC-RMF", "B-ASIARMF", "ES-GOLDRMF-UH"] }, expect: comparison, then: relative },
   { page: "rmf-performance-chart", tool: "get_rmf_fund_nav_history", input: { fundCode: "ABAPAC-RMF", days: 30 }, expect: chart, then: walk },
-];
+  { page: "rmf-performance-chart", tool: "get_rmf_fund_nav_series", input: { fundCode: "ABAPAC-RMF", years: 10 }, expect: chart },
+  { page: "rmf-saving-plan", tool: "simulate_rmf_plan", input: { fundCode: "B-ASIARMF", monthly: 5000, years: 10, taxRate: 20 }, expect: plan, then: walkPlan },
+  { page: "rmf-saving-plan", tool: "simulate_rmf_plan", input: { fundCode: "ABAPAC-RMF", lumpSum: 100000, age: 40, switchTo: "B-ASIARMF" }, expect: plan },
+].map((kind) => ({ ...kind, expect: withBanner(kind.expect) }));
+
+/** Figures that are old, or of another year, have a banner above them; its sentences are told from the reply alone. */
+function withBanner(expect) {
+  return async (shown) => {
+    await expect(shown);
+    const { frame, reply, lang, what } = shown;
+    const age = reply.structuredContent.dataAge;
+    const notes = await frame.locator("p.note[role=note]").allInnerTexts();
+    const banner = notes.find((text) => /days old|YTD is of|มีอายุ|คือปี/.test(text)) ?? "";
+    same(banner !== "", age.stale, `${what}: the banner of old figures`);
+    if (!age.stale) return;
+    const year = Number(age.returns[1].slice(0, 4));
+    if (age.navAgeDays > 45) includes(banner, lang === "th" ? `NAV ล่าสุดมีอายุ ${age.navAgeDays} วัน` : `The newest NAV is ${age.navAgeDays} days old.`, `${what}: age of the NAV`);
+    if (age.returnsAgeDays > 92) includes(banner, lang === "th" ? `ผลตอบแทนมีอายุ ${age.returnsAgeDays} วัน` : `Returns are ${age.returnsAgeDays} days old.`, `${what}: age of the returns`);
+    if (year !== new Date().getFullYear()) includes(banner, lang === "th" ? `คือปี ${year + 543}` : `YTD is of ${year}.`, `${what}: year of YTD`);
+  };
+}
+
+async function plan({ frame, reply, lang, what }) {
+  const data = reply.structuredContent;
+  const all = await frame.locator("main").innerText();
+  for (const value of [data.paid, data.low, data.median, data.high, data.medianReal]) includes(all, written(value, 0), what);
+  includes(all, `${written(data.lossPercent, 1)}%`, `${what}: chance of a loss`);
+  includes(all, `${written(data.drawdownPercent, 1)}%`, `${what}: fall`);
+  const tax = lang === "th" ? "ภาษีที่ประหยัด" : "Tax saved";
+  same(all.includes(tax), data.taxReinvested > 0, `${what}: tax saved is shown when there is some`);
+  if (data.taxReinvested > 0) includes(all, written(data.taxReinvested, 0), `${what}: tax saved`);
+  for (const phase of data.assumptions) {
+    includes(all, phase.fundCode, `${what}: assumption`);
+    includes(all, percent(phase.annualReturn), `${what}: assumed return of ${phase.fundCode}`);
+  }
+  for (const line of [0, 1, 2, 3]) {
+    const points = await frame.locator(`figure path.line.line-${line}`).getAttribute("d");
+    same(points.split(/[ML]/).length - 1, data.byYear.length, `${what}: a point of line ${line} for each year`);
+  }
+  const label = await frame.locator("figure svg").getAttribute("aria-label");
+  for (const value of [data.low, data.median, data.high]) includes(label, written(value, 0), `${what}: description`);
+  includes(all, lang === "th" ? "ไม่ใช่คำสัญญา" : "no promise", `${what}: caution`);
+}
+
+async function walkPlan({ frame, reply, lang, what }) {
+  const { byYear } = reply.structuredContent;
+  const slider = frame.getByRole("slider");
+  await slider.focus();
+  await slider.press("Home");
+  const said = await slider.getAttribute("aria-valuetext");
+  includes(said, lang === "th" ? "ปีที่ 1" : "Year 1", `${what}: the slider starts with the first year`);
+  for (const field of ["median", "low", "high", "paid"]) includes(said, written(byYear[0][field], 0), `${what}: ${field} of the first year`);
+  await frame.locator("summary").click();
+  await frame.locator("tbody tr").nth(byYear.length - 1).waitFor();
+  const table = await rows(frame);
+  byYear.forEach((year, place) => includes(table[place], written(year.median, 0), `${what}: table row ${place}`));
+}
 
 async function rows(frame) {
   return frame.locator("tbody tr").evaluateAll((all) => all.map((row) => row.innerText.replace(/\s+/g, " ")));
@@ -145,6 +201,15 @@ async function chart({ frame, reply, lang, what }) {
   for (const value of [minNav, maxNav, avgNav, currentNav]) includes(all, written(value, 4), what);
   includes(all, percent(periodReturn), what);
   includes(all, `${written(volatility, 2)}%`, what);
+  const thai = reply.structuredContent.fundNameTh ?? reply._meta.fundNameTh;
+  same(await frame.locator("h1").innerText(), ((lang === "th" && thai) || reply.structuredContent.fundName).replace(/\s+/g, " ").trim(), `${what}: name in the language`);
+  const benchmark = reply.structuredContent.benchmark ?? reply._meta.benchmark;
+  includes(all, benchmark.name, `${what}: benchmark`);
+  const beside = await rows(frame);
+  benchmark.returns.forEach((row, place) => {
+    includes(beside[place], percent(row.benchmark), `${what}: benchmark ${row.period}`);
+    if (row.fund !== null) includes(beside[place], percent(row.fund), `${what}: fund ${row.period}`);
+  });
   const label = await frame.locator("figure svg").getAttribute("aria-label");
   includes(label, dateOf(navHistory[0].date, lang), `${what}: description`);
   const points = await frame.locator("path.line").getAttribute("d");
@@ -162,8 +227,8 @@ async function walk({ frame, reply, lang, what }) {
   await slider.press("Home");
   same(await slider.getAttribute("aria-valuetext"), says(0), `${what}: home is the first day`);
   await frame.locator("summary").click();
-  await frame.locator("tbody tr").nth(navHistory.length - 1).waitFor();
-  const table = await rows(frame);
+  await frame.locator("figure tbody tr").nth(navHistory.length - 1).waitFor();
+  const table = await rows(frame.locator("figure"));
   same(table.length, navHistory.length, `${what}: rows of the table`);
   navHistory.forEach((day, place) => includes(table[place], `${dateOf(day.date, lang)} ${written(day.nav, 4)}`, `${what}: table row ${place}`));
   await frame.getByRole("button", { name: lang === "th" ? "7 วัน" : "7 days" }).click();

@@ -13,6 +13,7 @@ export const PICTURES = [
   ["rmf-fund-comparison", "rmf-fund-comparison", "compare_rmf_funds", { fundCodes: ["ABAPAC-RMF", "B-ASIARMF", "ES-GOLDRMF-UH"] }, "light", "en", 760, (frame) => frame.getByRole("button", { name: /Compare NAV/ }).click().then(() => frame.locator("figure svg").waitFor())],
   ["rmf-fund-comparison-360", "rmf-fund-comparison", "compare_rmf_funds", { fundCodes: ["ABAPAC-RMF", "B-ASIARMF", "ES-GOLDRMF-UH"] }, "dark", "th", 360],
   ["rmf-performance-chart", "rmf-performance-chart", "get_rmf_fund_nav_history", { fundCode: "ABAPAC-RMF", days: 30 }, "dark", "en", 720],
+  ["rmf-saving-plan", "rmf-saving-plan", "simulate_rmf_plan", { fundCode: "B-ASIARMF", monthly: 5000, years: 15, taxRate: 20 }, "light", "th", 720],
   ["cgt-report", "cgt-report", "calculate_report", { cgt_content: "2015-04-01 BUY LOBSTER 1000 @ 4 FEES 150\n2018-09-01 BUY LOBSTER 500 @ 4.10 FEES 80\n2021-05-01 SELL LOBSTER 700 @ 4.80 FEES 100\n2021-05-10 BUY LOBSTER 100 @ 4.60\n2022-06-01 SELL LOBSTER 200 @ 3.10 FEES 10" }, "light", "en", 720],
   ["noema-review", "noema-review", "get-next-card", {}, "light", "th", 600, (frame) => frame.locator("[data-focus=main]").click().then(() => frame.locator(".ratings").waitFor()), makeCards],
   ["noema-forecast", "noema-forecast", "forecast-reviews", { days: 30 }, "dark", "en", 640, null, study],

@@ -62,6 +62,12 @@ export function dayAndMonth(iso: unknown, reader: Reader): string {
   return moment ? format(moment, reader, { day: "numeric", month: "short" }) : MISSING;
 }
 
+/** For axes over years. */
+export function monthAndYear(iso: unknown, reader: Reader): string {
+  const moment = parse(iso);
+  return moment ? format(moment, reader, { month: "short", year: "numeric" }) : MISSING;
+}
+
 function format(moment: Date, reader: Reader, options: Intl.DateTimeFormatOptions): string {
   const calendar = reader.buddhist ? "buddhist" : "gregory";
   const locale = reader.lang === "th" ? `th-TH-u-ca-${calendar}-nu-latn` : `en-GB-u-ca-${calendar}`;

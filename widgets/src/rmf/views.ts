@@ -7,6 +7,7 @@ import { fundCard } from "./card";
 import { performanceChart } from "./chart";
 import { fundComparison } from "./comparison";
 import { fundList } from "./list";
+import { savingPlan } from "./plan";
 import { ageBanner } from "./words";
 
 /** The view with a banner when its figures are old. */
@@ -26,6 +27,8 @@ const views: Record<string, View> = {
   get_rmf_fund_performance: dated(fundList),
   get_rmf_fund_detail: dated(fundCard),
   get_rmf_fund_nav_history: dated(performanceChart),
+  get_rmf_fund_nav_series: dated(performanceChart),
+  simulate_rmf_plan: dated(savingPlan),
   compare_rmf_funds: dated(fundComparison),
 };
 
@@ -33,6 +36,7 @@ const views: Record<string, View> = {
 export function startRmf(tool: string): void {
   start(views, ({ data }: Reply) => {
     if (data?.fund) return "get_rmf_fund_detail";
+    if (data?.byYear) return "simulate_rmf_plan";
     if (data?.navHistory) return "get_rmf_fund_nav_history";
     if (data?.comparisonHighlights) return "compare_rmf_funds";
     return data?.funds ? "get_rmf_funds" : tool;

@@ -6,6 +6,7 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::data_age::DataAge;
+use super::get_rmf_fund_nav_series::benchmark;
 use super::listing::cell;
 use super::service::{
     CACHE_POLICY, KEYWORDS, PERFORMANCE_CHART, READ_PERMISSIONS, ReplyExt, RmfService, related,
@@ -150,6 +151,9 @@ impl Tool for GetRmfFundNavHistory {
         let mut reply = Reply::new(output, sentence(&service, fund, points, &summary), evidence)
             .table(table(&service, points))
             .meta("days", params.days)
+            // For the chart; the structured content is that of the contract.
+            .meta("fundNameTh", &fund.name_th)
+            .meta("benchmark", benchmark(fund))
             .related(related(fund));
         if !points.is_empty() {
             reply = reply.next(NextAction::new(

@@ -145,7 +145,7 @@ struct Fall {
 /// The benchmark's published returns. There is no daily series of it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Benchmark {
+pub(crate) struct Benchmark {
     /// Name, as the SEC has it.
     name: String,
     /// Date that its returns are stated for.
@@ -156,7 +156,7 @@ struct Benchmark {
 
 /// Returns over one period, in percent; per year from 3y on.
 #[derive(Debug, Serialize, JsonSchema)]
-struct PeriodReturn {
+pub(crate) struct PeriodReturn {
     /// ytd, 3m, 6m, 1y, 3y, 5y, 10y or since_inception.
     period: &'static str,
     /// Of the fund.
@@ -239,7 +239,8 @@ fn reaches(points: &[NavPoint], since: Date) -> bool {
     points.first().is_some_and(|first| (first.date - since).get_days() <= 31)
 }
 
-fn benchmark(fund: &Fund) -> Option<Benchmark> {
+/// The benchmark of a fund with its published returns.
+pub(crate) fn benchmark(fund: &Fund) -> Option<Benchmark> {
     let row = |period: Period| {
         let benchmark = Figure(fund.benchmark.returns.get(period)?);
         let fund = figure(fund.returns.get(period));

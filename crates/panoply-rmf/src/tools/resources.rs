@@ -85,7 +85,7 @@ impl ResourceProvider for FundResources {
 
 /// Pages under the URIs of the contract, for hosts that read the template named by a result. The
 /// same pages are listed as `ui://` resources.
-const COMPONENTS: [(&str, &str); 4] = [
+const COMPONENTS: [(&str, &str); 5] = [
     ("component://rmf-fund-list", include_str!("../../../../widgets/dist/rmf-fund-list.html")),
     ("component://rmf-fund-card", include_str!("../../../../widgets/dist/rmf-fund-card.html")),
     (
@@ -96,6 +96,7 @@ const COMPONENTS: [(&str, &str); 4] = [
         "component://rmf-fund-comparison",
         include_str!("../../../../widgets/dist/rmf-fund-comparison.html"),
     ),
+    ("component://rmf-saving-plan", include_str!("../../../../widgets/dist/rmf-saving-plan.html")),
 ];
 
 const README: &str = include_str!("../../../../data/rmf/README.md");

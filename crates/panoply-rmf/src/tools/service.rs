@@ -71,6 +71,16 @@ pub(crate) const FUND_COMPARISON: WidgetPage = WidgetPage {
     },
 };
 
+/// Widget for saving plans.
+pub(crate) const SAVING_PLAN: WidgetPage = WidgetPage {
+    component: "component://rmf-saving-plan",
+    widget: Widget {
+        resource_uri: "ui://panoply/rmf-saving-plan-v1.html",
+        invoking: "Simulating the plan…",
+        invoked: "Saving plan",
+    },
+};
+
 /// A widget: its component name in the contract and its resource.
 pub(crate) struct WidgetPage {
     pub(crate) component: &'static str,

@@ -8,7 +8,9 @@ use serde_json::json;
 
 use super::data_age::DataAge;
 use super::locale::{Locale, fixed, signed_percent};
-use super::service::{CACHE_POLICY, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related};
+use super::service::{
+    CACHE_POLICY, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, SAVING_PLAN, related,
+};
 use super::wire::{Day, Figure, decimal, optional_whole};
 use crate::fund::Fund;
 use crate::period::Period;
@@ -51,7 +53,7 @@ const SPEC: ToolSpec = ToolSpec {
     deprecated: None,
     annotations: Annotations::CLOSED,
     listing: Listing::Extra,
-    widget: None,
+    widget: Some(SAVING_PLAN.widget),
 }
 .checked();
 
@@ -272,7 +274,7 @@ impl Tool for SimulateRmfPlan {
         let reply = Reply::new(output, text, evidence)
             .related(related(fund))
             .assuming("returns are log-normal and independent from month to month, with the published past return and deviation");
-        Ok(reply.with_provenance(&service, None, [fund]))
+        Ok(reply.with_provenance(&service, Some(&SAVING_PLAN), [fund]))
     }
 }
 

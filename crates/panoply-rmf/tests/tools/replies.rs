@@ -26,6 +26,11 @@ async fn every_reply_names_its_widget() {
         ("get_rmf_fund_nav_history", json!({"fundCode": "ABAPAC-RMF"}), "rmf-performance-chart"),
         ("get_rmf_fund_nav_series", json!({"fundCode": "ABAPAC-RMF"}), "rmf-performance-chart"),
         ("compare_rmf_funds", json!({"fundCodes": ["ERMF", "ABAPAC-RMF"]}), "rmf-fund-comparison"),
+        (
+            "simulate_rmf_plan",
+            json!({"fundCode": "ABAPAC-RMF", "monthly": 5000, "years": 5}),
+            "rmf-saving-plan",
+        ),
     ];
     for (tool, arguments, page) in cases {
         let meta = call(&kernel, tool, arguments).await["_meta"].clone();
@@ -357,7 +362,7 @@ async fn fund_resources_are_readable_by_uri_and_codes_complete() {
     let ResourceBody::Text(text) = content.body else { panic!("a fund is text") };
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["symbol"], "KT25/75RMF");
     assert!(kernel.read_resource(&Scope::All, "rmf://about", &cx).await.is_ok());
-    for page in ["fund-list", "fund-card", "performance-chart", "fund-comparison"] {
+    for page in ["fund-list", "fund-card", "performance-chart", "fund-comparison", "saving-plan"] {
         let uri = format!("component://rmf-{page}");
         let content = kernel.read_resource(&Scope::All, &uri, &cx).await.unwrap();
         let ResourceBody::Text(html) = content.body else { panic!("{uri} is text") };

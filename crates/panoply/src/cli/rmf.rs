@@ -78,6 +78,9 @@ pub struct RmfChart {
     /// Output file [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Language of the labels; Thai needs SVG
+    #[arg(long, value_enum, default_value_t = super::Language::En)]
+    pub lang: super::Language,
 }
 
 /// `panoply rmf pack-data`.

@@ -202,8 +202,16 @@ fn draw(arguments: &RmfChart, session: &Session) -> Result<(), Failure> {
         Failure::usage(error.to_string())
             .hint(format!("did you mean {}?", error.suggestions.join(", ")))
     })?;
-    let drawn = chart::nav_chart(fund, arguments.days.into());
     let png = arguments.png || (!arguments.svg && arguments.out.as_deref().is_some_and(is_png));
+    let language = match arguments.lang {
+        crate::cli::Language::En => chart::ChartLanguage::English,
+        crate::cli::Language::Th => chart::ChartLanguage::Thai,
+    };
+    if png && language == chart::ChartLanguage::Thai {
+        return Err(Failure::usage("the font of PNG charts has no Thai letters")
+            .hint("write SVG: --svg --out nav.svg"));
+    }
+    let drawn = chart::nav_chart(fund, arguments.days.into(), language, png);
     let picture = if png {
         picture::png(&drawn).ok_or_else(|| Failure::work("the chart cannot be rendered"))?
     } else {

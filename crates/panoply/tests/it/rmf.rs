@@ -141,7 +141,7 @@ fn chart_is_written_as_svg_or_png() {
         // Width and height, as the header has them: twice the units of the SVG.
         assert_eq!(
             (&bytes[16..20], &bytes[20..24]),
-            (&1440_u32.to_be_bytes()[..], &640_u32.to_be_bytes()[..])
+            (&1440_u32.to_be_bytes()[..], &680_u32.to_be_bytes()[..])
         );
     }
     let named = place.run(&["rmf", "chart", "ABAPAC-RMF", "--svg", "--out", "c.png"]);
@@ -155,6 +155,11 @@ fn chart_errors_have_hints() {
     let terminal = place.run(&["rmf", "chart", "ABAPAC-RMF", "--png"]);
     assert_eq!(terminal.status, Some(2), "{terminal:?}");
     assert!(terminal.err.contains("--out nav.png"), "{terminal:?}");
+    let thai = place.run(&["rmf", "chart", "ABAPAC-RMF", "--lang", "th", "--out", "nav.png"]);
+    assert_eq!(thai.status, Some(2), "{thai:?}");
+    assert!(thai.err.contains("--svg"), "{thai:?}");
+    let thai = place.run(&["rmf", "chart", "ABAPAC-RMF", "--lang", "th"]).good();
+    assert!(thai.contains("NAV ของ ABAPAC-RMF") && thai.contains("2568"), "{thai}");
     let both = place.run(&["rmf", "chart", "ABAPAC-RMF", "--png", "--svg"]);
     assert_eq!(both.status, Some(2), "{both:?}");
 }
