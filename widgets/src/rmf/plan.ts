@@ -27,6 +27,7 @@ const own = {
   assumption: { en: "{fund}: {return} a year ({period}), deviation {deviation}%, {months} months", th: "{fund}: ผลตอบแทน {return} ต่อปี ({period}) ความผันผวน {deviation}% เป็นเวลา {months} เดือน" },
   given: { en: "given", th: "ระบุเอง" },
   inflation: { en: "Inflation {inflation}% a year ({source})", th: "เงินเฟ้อ {inflation}% ต่อปี ({source})" },
+  worldBank: { en: "World Bank, mean of {from} to {to}; later years are not in the data", th: "ธนาคารโลก ค่าเฉลี่ยปี ค.ศ. {from} ถึง {to} ไม่มีข้อมูลปีหลังจากนั้น" },
   tested: { en: "The same payments over known NAVs, {from} to {to}: {paid} became {value}; largest fall {fall}%.", th: "ถ้าจ่ายแบบเดียวกันตาม NAV จริง {from} ถึง {to}: {paid} เป็น {value} ลดลงมากที่สุด {fall}%" },
   untested: { en: "Too few NAVs are known for a back-test.", th: "NAV ที่มีน้อยเกินไปสำหรับการทดสอบย้อนหลัง" },
   nothing: { en: "There is nothing to simulate.", th: "ไม่มีข้อมูลสำหรับจำลอง" },
@@ -91,7 +92,8 @@ function assumptions(data: any, page: Page): Node {
       months: phase.months,
     }),
   );
-  const source = data.inflationSource === "given" ? page.t(own.given) : data.inflationSource;
+  const [, from, to] = /mean of (\d+) to (\d+)/.exec(data.inflationSource) ?? [];
+  const source = data.inflationSource === "given" ? page.t(own.given) : from && to ? say(page.t(own.worldBank), { from, to }) : data.inflationSource;
   phases.push(say(page.t(own.inflation), { inflation: number(data.inflation, page.reader, 2), source }));
   return h("section", null, h("h2", null, page.t(own.assumed)), h("ul", null, phases.map((text) => h("li", null, text))));
 }
