@@ -5,9 +5,12 @@ use std::collections::HashMap;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use jiff::civil::Date;
+use panoply_contract::clock::Clock as _;
 use panoply_rmf::dataset::Dataset;
+use panoply_store::SystemClock;
 use serde_json::{Value, json};
 
 use crate::place::Place;
@@ -98,11 +101,19 @@ fn sync_killed_before_any_step_of_the_swap_loses_no_figure() {
 
 /// Waits until a call of the server shows what is wanted.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(90), "{what}");
+    for _ in 0..300 {
+        if holds() {
+            return;
+        }
         std::thread::sleep(Duration::from_millis(300));
     }
+    unreachable!("not in 90 seconds: {what}");
+}
+
+/// Current date in Thailand.
+fn today() -> Date {
+    let thailand = jiff::tz::TimeZone::fixed(jiff::tz::offset(7));
+    SystemClock::new().now().to_zoned(thailand).date()
 }
 
 #[test]
@@ -110,8 +121,7 @@ fn server_syncs_on_schedule_and_fetches_ten_years() {
     let place = place();
     let mut stub = api();
     // Nine years before the clock of this machine, so within the ten that a scheduled sync fetches.
-    let today = jiff::Zoned::now().date();
-    let long_ago = today.saturating_sub(jiff::Span::new().years(9)).to_string();
+    let long_ago = today().saturating_sub(jiff::Span::new().years(9)).to_string();
     stub.add_nav(&before()[0], &long_ago, json!("11.25"));
     let address = stub::serve(Arc::new(Mutex::new(stub)));
     fs::write(
@@ -157,9 +167,9 @@ fn reply_of_a_tool_names_the_damaged_file_and_the_remedy() {
 #[test]
 fn doctor_tells_the_age_of_the_figures() {
     let place = Place::new();
-    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::fixed(jiff::tz::offset(7)));
+    let today = today();
     // `data/rmf/README.md`: NAVs of 2025-11-06 to 2025-11-10, returns of 2025-09-30.
-    let age = today.date() - jiff::civil::date(2025, 11, 10);
+    let age = today - jiff::civil::date(2025, 11, 10);
     let expected = format!(
         "bundled, NAV 2025-11-06 to 2025-11-10 ({} days old), returns to 2025-09-30, 0 funds in quarantine",
         age.get_days()
@@ -172,7 +182,7 @@ fn doctor_tells_the_age_of_the_figures() {
     assert!(line["todo"].as_str().unwrap().contains("panoply rmf sync"), "{line}");
     // As after a sync of today.
     let mut funds = before();
-    let point = panoply_rmf::nav::NavPoint { date: today.date(), nav: "15.889".parse().unwrap() };
+    let point = panoply_rmf::nav::NavPoint { date: today, nav: "15.889".parse().unwrap() };
     funds[0].nav = panoply_rmf::nav::NavSeries::new(vec![point]).unwrap();
     fs::create_dir_all(place.home().join("packs")).unwrap();
     let dataset = Dataset::new(panoply_rmf::dataset::Provenance::default(), funds);
