@@ -59,8 +59,7 @@ fn kill_points(place: &Place) -> Vec<(String, usize, String)> {
 /// The journal of a project, the copy for the history, the new file, and the removal of the journal
 /// are each written, synced and renamed: the process is killed before each of these steps, every time
 /// in a fresh home.
-#[test]
-fn sync_killed_before_any_step_of_the_swap_loses_no_figure() {
+fn killed_before_every_second_step_from(first: usize) {
     let undisturbed = place();
     assert!(traced(&undisturbed, &["-e", &format!("trace={STEPS}")]).success());
     let points = kill_points(&undisturbed);
@@ -71,9 +70,10 @@ fn sync_killed_before_any_step_of_the_swap_loses_no_figure() {
     assert!(journal > 10, "{points:?}");
     let swap = points.iter().position(|(.., given)| given.contains("rmf-history")).unwrap();
     let chosen = points.iter().take(3).chain(points.iter().skip(swap.saturating_sub(2)));
+    let chosen: Vec<_> = chosen.skip(first).step_by(2).collect();
     let mut killed = 0;
     let (mut old, mut new) = (0, 0);
-    for (syscall, count, given) in chosen {
+    for (syscall, count, given) in &chosen {
         let at = format!("{syscall} {count}: {given}");
         let place = place();
         let original = bytes(&place);
@@ -95,8 +95,21 @@ fn sync_killed_before_any_step_of_the_swap_loses_no_figure() {
         place.run(&["rmf", "rollback", "1"]).good();
         assert!(bytes(&place) == original, "{at}: the first generation is the original file");
     }
-    println!("{killed} killed, {old} before the swap, {new} after");
-    assert!(killed >= 10 && old > 0 && new > 0, "{killed} killed, {old} before, {new} after");
+    let all = chosen.len();
+    println!("{killed} of {all} killed, {old} before the swap, {new} after");
+    // A thread may take another way the second time, and not come to its point.
+    assert!(killed * 5 >= all * 4 && all >= 6, "{killed} of {all} killed");
+    assert!(old > 0 && new > 0, "{old} before the swap, {new} after");
+}
+
+#[test]
+fn sync_killed_before_any_odd_step_of_the_swap_loses_no_figure() {
+    killed_before_every_second_step_from(0);
+}
+
+#[test]
+fn sync_killed_before_any_even_step_of_the_swap_loses_no_figure() {
+    killed_before_every_second_step_from(1);
 }
 
 /// Waits until a call of the server shows what is wanted.
