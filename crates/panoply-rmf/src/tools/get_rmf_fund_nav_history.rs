@@ -152,8 +152,8 @@ impl Tool for GetRmfFundNavHistory {
             .table(table(&service, points))
             .meta("days", params.days)
             // For the chart; the structured content is that of the contract.
-            .meta("fundNameTh", &fund.name_th)
-            .meta("benchmark", benchmark(fund))
+            .meta("fundNameTh", json!(fund.name_th))
+            .meta("benchmark", json!(benchmark(fund)))
             .related(related(fund));
         if !points.is_empty() {
             reply = reply.next(NextAction::new(
