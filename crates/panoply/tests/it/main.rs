@@ -28,7 +28,6 @@ mod one_call_path;
 mod place;
 mod rmf;
 mod rmf_faults;
-mod rmf_swap;
 mod setup;
 mod setup_files;
 mod stdio;
