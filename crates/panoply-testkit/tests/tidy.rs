@@ -18,11 +18,12 @@ fn every_file_says_what_it_is_for() {
 
 #[test]
 fn no_file_is_too_long() {
-    let repository = Repository::here();
-    for warning in tidy::shape::longer_than(&repository, tidy::shape::LONG) {
-        println!("warning: {warning}");
-    }
-    assert_none(&tidy::shape::longer_than(&repository, tidy::shape::TOO_LONG));
+    assert_none(&tidy::shape::longer_than(&Repository::here(), tidy::shape::TOO_LONG));
+}
+
+#[test]
+fn every_long_step_selects_a_test_that_exists() {
+    assert_none(&tidy::test_names::missing_selections(&Repository::here()));
 }
 
 #[test]

@@ -2,10 +2,8 @@
 
 use super::{Problem, Repository};
 
-/// Past this a file is probably two.
-pub const LONG: usize = 800;
-/// Past this it certainly is.
-pub const TOO_LONG: usize = 1200;
+/// The most lines a file may have.
+pub const TOO_LONG: usize = 600;
 
 /// Files that do not open with `//!`.
 pub fn without_purpose(repository: &Repository) -> Vec<Problem> {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Repository, SourceFile};
+use super::{Problem, Repository, SourceFile};
 
 /// Every test as `crate::module::name`. The customary `mod tests` is left out of the path.
 pub fn all(repository: &Repository) -> BTreeSet<String> {
@@ -19,6 +19,42 @@ pub fn all(repository: &Repository) -> BTreeSet<String> {
 pub fn normal(name: &str) -> String {
     let parts = name.split("::").filter(|part| *part != "tests");
     parts.collect::<Vec<_>>().join("::").replace('-', "_")
+}
+
+/// Tests that `./test` or the configuration of nextest selects by a name that no test has: such a
+/// step runs nothing and passes.
+pub fn missing_selections(repository: &Repository) -> Vec<Problem> {
+    let is_function = |name: &str| {
+        repository.rust().any(|file| {
+            file.text
+                .lines()
+                .filter_map(|line| function(line.trim_start()))
+                .any(|found| found.starts_with(name))
+        })
+    };
+    let files = ["test", ".config/nextest.toml"].map(|path| repository.file(path));
+    let mut problems = Vec::new();
+    for file in files.into_iter().flatten() {
+        for (number, line) in file.lines() {
+            for name in selections(line).filter(|name| !is_function(name)) {
+                let what = format!("no test is named `{name}`");
+                problems.push(Problem::at(&file.path, number, what));
+            }
+        }
+    }
+    problems
+}
+
+/// The names in `test(NAME)` and behind `--ignored`.
+fn selections(line: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let until = move |text: &str| text.find(|c| !is_name(c)).unwrap_or(text.len());
+    let filters = line.split("test(").skip(1);
+    let arguments = line.split("--ignored ").skip(1);
+    filters
+        .chain(arguments)
+        .filter_map(move |text| text.get(..until(text)))
+        .filter(|name| !name.is_empty())
 }
 
 fn in_file((file, module): (&SourceFile, String)) -> Vec<String> {
@@ -122,5 +158,18 @@ mod tests {
     #[test]
     fn names_are_compared_without_the_customary_module() {
         assert_eq!(normal("panoply-mcp::http::tests::one"), "panoply_mcp::http::one");
+    }
+
+    #[test]
+    fn selection_of_a_missing_test_is_a_problem() {
+        let script =
+            "nextest -E 'test(gone)'\nnextest -E 'test(known)'\ncargo test -- --ignored lost";
+        let sample = Repository::sample(&[
+            ("test", script),
+            ("crates/a/tests/it.rs", "#[test]\nfn known_property() {}\n"),
+        ]);
+        let found = missing_selections(&sample);
+        let places: Vec<&str> = found.iter().map(|problem| problem.place.as_str()).collect();
+        assert_eq!(places, ["test:1", "test:3"]);
     }
 }
