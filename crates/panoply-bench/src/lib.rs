@@ -41,7 +41,11 @@ pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) if report::missed_goals() == 0 => ExitCode::SUCCESS,
+        Ok(()) => {
+            report::print_error(&format!("{} goals were missed", report::missed_goals()));
+            ExitCode::FAILURE
+        }
         Err(error) => {
             report::print_error(&error.to_string());
             ExitCode::FAILURE

@@ -1,6 +1,23 @@
 //! Formats results as tables on standard output.
 
 use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many goals were missed; a run that misses one ends with a non-zero status.
+static MISSED: AtomicUsize = AtomicUsize::new(0);
+
+pub(crate) fn missed_goals() -> usize {
+    MISSED.load(Ordering::Relaxed)
+}
+
+/// The verdict on a goal, which counts a missed one.
+pub(crate) fn verdict(met: bool) -> &'static str {
+    if met {
+        return "met";
+    }
+    MISSED.fetch_add(1, Ordering::Relaxed);
+    "MISSED"
+}
 
 /// The median; the lower one of an even number.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
@@ -17,15 +34,14 @@ pub(crate) fn heading(title: &str, about: &str) {
 pub(crate) fn figure(name: &str, value: f64, unit: &str, goal: Option<f64>) {
     let verdict = match goal {
         None => String::new(),
-        Some(goal) if value <= goal => format!("   goal {goal} {unit}: met"),
-        Some(goal) => format!("   goal {goal} {unit}: MISSED"),
+        Some(goal) => format!("   goal {goal} {unit}: {}", verdict(value <= goal)),
     };
     print_line(&format!("  {name:<46} {value:>10.2} {unit}{verdict}\n"));
 }
 
 /// Prints a figure; larger is better.
 pub(crate) fn at_least(name: &str, value: f64, unit: &str, goal: f64) {
-    let verdict = if value >= goal { "met" } else { "MISSED" };
+    let verdict = verdict(value >= goal);
     print_line(&format!("  {name:<46} {value:>10.0} {unit}   goal {goal} {unit}: {verdict}\n"));
 }
 

@@ -32,8 +32,8 @@ impl Table {
     pub(super) fn row(&self, name: &str, ours: Elapsed, goal: Goal, peer_name: &str) {
         let verdict = match goal {
             Goal::None => String::new(),
-            Goal::Cpu(goal) => format!("{goal} CPU {}", met(ours.cpu <= goal)),
-            Goal::Clock(goal) => format!("{goal} clock {}", met(ours.wall <= goal)),
+            Goal::Cpu(goal) => format!("{goal} CPU {}", report::verdict(ours.cpu <= goal)),
+            Goal::Clock(goal) => format!("{goal} clock {}", report::verdict(ours.wall <= goal)),
         };
         let peer_name = self.peer.as_ref().and_then(|peer| peer.time_work(peer_name));
         let new = peer_name.map_or_else(String::new, |peer_name| {
@@ -51,11 +51,7 @@ impl Table {
 
     /// Prints a rate in millions per second; larger is better.
     pub(super) fn rate(&self, name: &str, millions: f64, goal: f64) {
-        let verdict = met(millions >= goal);
+        let verdict = report::verdict(millions >= goal);
         report::remark(&format!("{name:<58} {millions:>8.2}M {:>9}  {goal} M {verdict}", ""));
     }
-}
-
-const fn met(met: bool) -> &'static str {
-    if met { "met" } else { "MISSED" }
 }

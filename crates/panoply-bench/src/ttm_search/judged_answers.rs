@@ -38,8 +38,7 @@ pub(super) fn run(engine: &Engine) -> Outcome {
         let value = measured.value.unwrap_or(f64::NAN);
         let name = format!("{} (of {})", measured.name, measured.of);
         let verdict = match goal {
-            Some(goal) if value >= goal => format!("   goal {goal}: met"),
-            Some(goal) => format!("   goal {goal}: MISSED"),
+            Some(goal) => format!("   goal {goal}: {}", report::verdict(value >= goal)),
             None => String::new(),
         };
         report::remark(&format!("{name:<46} {value:>10.3}{verdict}"));
