@@ -448,7 +448,7 @@ def storm_backtest(panoply, home, kills):
 
     process = start()
     ask("PUT", body=b"{}")
-    answered = 0
+    answered, acknowledged = 0, 0
     for _ in range(kills):
         timer = threading.Timer(random.uniform(0.02, 0.3), process.send_signal, [signal.SIGKILL])
         timer.start()
@@ -458,11 +458,15 @@ def storm_backtest(panoply, home, kills):
                 lines = "".join(event(number) + "\n" for number in range(next_line, next_line + 1500))
                 ask("POST", f"/events?sequence={next_line}", lines.encode())
                 answered += 1
+                acknowledged = max(acknowledged, next_line + 1499)
         except (urllib.error.URLError, http.client.HTTPException, OSError, json.JSONDecodeError):
             pass
         timer.join()
         process.wait()
         process = start()
+        found = json.loads(ask("GET"))["lastSequence"]
+        if found < acknowledged:
+            server.expect(False, f"backtest: event {acknowledged} was acknowledged, {found} is the last on disk after a restart")
     on_disk = json.loads(ask("GET"))["lastSequence"]
     report = json.loads(ask("POST", "/seal", b""))["report"]
     process.send_signal(signal.SIGTERM)
@@ -502,6 +506,9 @@ def storm_ttm(panoply, home, kills):
                 timer.cancel()
     found = rows(home / "packs/ttm.db", "SELECT count(*), count(DISTINCT sha256) FROM ingest_document")[0]
     server.expect(found == (added, added), f"ttm: {added} documents, each once, after {kills} kills: {found}")
+    # The plan and the run of a document differ in their arguments, and so do their hashes.
+    audited = rows(home / "audit.db", "SELECT count(DISTINCT in_hash) FROM audit WHERE tool = 'ingest_run' AND mutation = 1 AND status = 'ok'")[0][0]
+    server.expect(audited >= 2 * added, f"ttm: plan and run of each document have an audit row ({audited})")
     return added
 
 
