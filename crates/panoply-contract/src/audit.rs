@@ -149,6 +149,39 @@ const fn one() -> u64 {
     1
 }
 
+impl AuditEntry {
+    /// The row of an operation outside the call path: a migration or a maintenance command.
+    /// `about` says what it did; its hash goes into the row.
+    pub fn of_maintenance(
+        operation: &str,
+        about: &Value,
+        at: Timestamp,
+    ) -> Result<Self, ToolError> {
+        let call_id = CallId::random();
+        let (hash, _) = Fingerprint::of(about)?;
+        Ok(Self {
+            call_id: Some(call_id),
+            at,
+            tool: operation.to_owned(),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            partition: "local".to_owned(),
+            agent_id: "panoply".to_owned(),
+            trace_id: call_id.to_string(),
+            provenance: Provenance::default(),
+            count: 1,
+            audit: Audit {
+                in_hash: hash.hex(),
+                out_hash: hash.hex(),
+                latency_ms: 0,
+                seed: hash.seed(),
+                status: Status::Ok,
+            },
+            error_code: None,
+            mutation: true,
+        })
+    }
+}
+
 /// A row read back from the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditRow {

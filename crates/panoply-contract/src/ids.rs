@@ -52,6 +52,11 @@ impl CallId {
         Self(Uuid::new_v5(&incarnation, &number.to_be_bytes()).into_bytes())
     }
 
+    /// Id of an operation that no process counts, such as a migration.
+    pub fn random() -> Self {
+        Self(Uuid::new_v4().into_bytes())
+    }
+
     /// The bytes for stores.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0

@@ -6,10 +6,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use panoply_contract::audit::AuditEntry;
+use panoply_contract::clock::Clock as _;
+use panoply_contract::mutation::MutationRecord;
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::clock::SystemClock;
 use crate::error::StoreError;
+use crate::mutations::MutationTable;
 use crate::sqlite::{self, Durability};
 
 /// One schema migration.
@@ -122,11 +127,35 @@ pub fn migrate(
         };
         step().map_err(|source| migration_error(file, to, migration, source))?;
     }
+    if backup.is_some() {
+        record(&transaction, file, from, migrations.len())?;
+    }
     transaction.commit().map_err(&about)?;
     Ok(match backup {
         None => MigrationOutcome::Created,
         Some(backup) => MigrationOutcome::Upgraded { from, backup },
     })
+}
+
+/// Adds the audit entry of an upgrade to the mutation table, in the transaction of the upgrade;
+/// the recovery at the start of the program appends it to the audit log. A database without that
+/// table, such as the audit log itself, has only the backup as evidence.
+fn record(transaction: &Connection, file: &Path, from: u32, to: usize) -> Result<(), StoreError> {
+    let about = StoreError::about(file);
+    let has_table = transaction
+        .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'mutation'")
+        .and_then(|mut statement| statement.exists(()))
+        .map_err(&about)?;
+    if !has_table {
+        return Ok(());
+    }
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+    let upgrade = serde_json::json!({"file": name, "from": from, "to": to});
+    let at = SystemClock::new().now();
+    let entry = AuditEntry::of_maintenance("panoply migrate", &upgrade, at)
+        .map_err(|error| about(rusqlite::Error::ToSqlConversionFailure(error.message.into())))?;
+    let row = MutationRecord { key: None, entry, reply: None };
+    MutationTable::default().insert(transaction, &row).map_err(&about)
 }
 
 fn version(
@@ -187,6 +216,7 @@ fn back_up(file: &Path, version: u32) -> Result<PathBuf, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mutations;
 
     const FIRST: Migration =
         Migration { name: "decks", sql: "CREATE TABLE deck (name TEXT) STRICT;" };
@@ -222,6 +252,23 @@ mod tests {
         let name: String = copy.query_row("SELECT name FROM deck", (), |row| row.get(0)).unwrap();
         assert_eq!(name, "kept");
         assert!(copy.prepare("SELECT colour FROM deck").is_err(), "the copy has the old schema");
+    }
+
+    #[test]
+    fn upgrade_adds_its_audit_entry_to_the_mutation_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut connection, file) = opened(&folder);
+        let count = "SELECT count(*), max(tool) FROM mutation WHERE audited = 0";
+        let rows = |connection: &Connection| {
+            let row = connection.query_row(count, (), |row| Ok((row.get(0)?, row.get(1)?)));
+            row.unwrap()
+        };
+        migrate(&mut connection, &file, &[mutations::MIGRATION]).unwrap();
+        assert_eq!(rows(&connection), (0, None::<String>), "a new file has no history");
+        migrate(&mut connection, &file, &[mutations::MIGRATION, FIRST]).unwrap();
+        assert_eq!(rows(&connection), (1, Some("panoply migrate".to_owned())));
+        migrate(&mut connection, &file, &[mutations::MIGRATION, FIRST]).unwrap();
+        assert_eq!(rows(&connection).0, 1, "once");
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use panoply_contract::audit::{Audit, AuditEntry, AuditLog as _, Fingerprint, Status};
+use panoply_contract::audit::{AuditEntry, AuditLog as _};
 use panoply_contract::clock::Clock as _;
-use panoply_contract::context::Provenance;
 use panoply_store::backup::{self, BackupError, ExistingData, Manifest};
 use panoply_store::{Home, SqliteAuditLog, SystemClock};
 use serde_json::{Value, json};
@@ -68,27 +67,8 @@ fn about(manifest: &Manifest) -> Value {
 /// Records an operation of the command line in the audit log of the home.
 pub(super) fn record(home: &Home, tool: &str, about: &Value) -> Result<(), Failure> {
     let failed = |error: panoply_contract::error::ToolError| Failure::work(error.message);
-    let (hash, _) = Fingerprint::of(about).map_err(failed)?;
-    let entry = AuditEntry {
-        call_id: None,
-        at: SystemClock::new().now(),
-        tool: tool.to_owned(),
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        partition: "local".to_owned(),
-        agent_id: "panoply".to_owned(),
-        trace_id: uuid::Uuid::new_v4().to_string(),
-        provenance: Provenance::default(),
-        count: 1,
-        audit: Audit {
-            in_hash: hash.hex(),
-            out_hash: hash.hex(),
-            latency_ms: 0,
-            seed: hash.seed(),
-            status: Status::Ok,
-        },
-        error_code: None,
-        mutation: true,
-    };
+    let now = SystemClock::new().now();
+    let entry = AuditEntry::of_maintenance(tool, about, now).map_err(failed)?;
     let log =
         SqliteAuditLog::open(&home.audit_log()).map_err(|error| Failure::work(error.chain()))?;
     block_on(log.append(entry))?.map_err(failed)?;

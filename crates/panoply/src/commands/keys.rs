@@ -10,11 +10,12 @@ use panoply_contract::permission::{Grants, Profile};
 use panoply_contract::table::Table;
 use panoply_contract::tenant::{Principal, Tenants};
 use panoply_mcp::auth::{Account, Accounts, ApiKey, KeyHash, KeyStore, KeysUnavailable};
-use panoply_store::keys::{KeyRecord, NewKey};
+use panoply_store::keys::{CreatedKey, KeyRecord, NewKey};
 use panoply_store::{ApiKeys, Home, StoreError, SystemClock, Users};
 use serde_json::{Value, json};
 
 use super::Session;
+use super::backup::record;
 use crate::cli::{KeyProfile, Keys};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -41,15 +42,22 @@ pub(super) fn run(keys: &Keys, session: &Session) -> Result<ExitCode, Failure> {
             let store = open(&config)?;
             // Set before the key is created, so that a running server requires keys from then on.
             require_keys(&config)?;
-            create(store.as_ref(), new, now, *json)
+            let created = store.create(new, now).map_err(failed)?;
+            let about =
+                json!({"id": created.record.id, "profile": created.record.profile.as_str()});
+            record(&config.home.required()?, "panoply keys create", &about)?;
+            print_created(created, now, *json)
         }
         Keys::List { json } => list(open_if_there(&config)?.as_deref(), now, *json),
-        Keys::Revoke { id } => revoke(open_if_there(&config)?.as_deref(), id, now),
+        Keys::Revoke { id } => {
+            let revoked = revoke(open_if_there(&config)?.as_deref(), id, now)?;
+            record(&config.home.required()?, "panoply keys revoke", &json!({"id": id}))?;
+            Ok(revoked)
+        }
     }
 }
 
-fn create(store: &ApiKeys, new: NewKey, now: Timestamp, json: bool) -> Result<ExitCode, Failure> {
-    let created = store.create(new, now).map_err(failed)?;
+fn print_created(created: CreatedKey, now: Timestamp, json: bool) -> Result<ExitCode, Failure> {
     let mut out = Out::new();
     if json {
         let mut record = as_json(&created.record, now);

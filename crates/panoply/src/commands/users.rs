@@ -14,6 +14,7 @@ use panoply_store::{Home, KernelDb, SystemClock, Users};
 use serde_json::{Value, json};
 
 use super::Session;
+use super::backup::record;
 use crate::cli;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -27,18 +28,24 @@ pub(super) fn run(command: &cli::Users, session: &Session) -> Result<ExitCode, F
             let subject = issuer.as_deref().zip(subject.as_deref());
             let subject = subject.map(|(issuer, subject)| Principal::of_subject(issuer, subject));
             let added = open(&config)?.add(name, subject.as_ref(), now).map_err(failed)?;
+            record_change(&config, "add", &added.id, &json!({}))?;
             print_added(&added, *json)
         }
         cli::Users::List { json } => list(&open(&config)?, *json),
         cli::Users::Grant { name, workspace, operator, withdraw } => {
             let users = open(&config)?;
-            grant(&users, name, workspace.as_deref(), *operator, *withdraw, now)
+            let granted = grant(&users, name, workspace.as_deref(), *operator, *withdraw, now)?;
+            let person = users.person(name).map_err(failed)?.id;
+            let about = json!({"workspace": workspace, "operator": operator, "withdraw": withdraw});
+            record_change(&config, "grant", &person, &about)?;
+            said(granted)
         }
         cli::Users::Remove { name } => {
             let users = open(&config)?;
             users.remove(name, now).map_err(failed)?;
             let person = users.person(name).map_err(failed)?.id;
             forget_shares(&config.home.required()?, &person)?;
+            record_change(&config, "remove", &person, &json!({}))?;
             said(format!(
                 "The keys and tokens of `{name}` no longer work. The data are kept and no longer shared."
             ))
@@ -66,7 +73,7 @@ fn grant(
     operator: bool,
     withdraw: bool,
     now: Timestamp,
-) -> Result<ExitCode, Failure> {
+) -> Result<String, Failure> {
     let mut said_lines = Vec::new();
     if let Some(workspace) = workspace {
         match withdraw {
@@ -82,7 +89,18 @@ fn grant(
         let is = if withdraw { "is no longer" } else { "is" };
         said_lines.push(format!("`{name}` {is} an operator of this server."));
     }
-    said(said_lines.join("\n"))
+    Ok(said_lines.join("\n"))
+}
+
+/// Records a change of users in the audit log, by tenant id: rows name no person.
+fn record_change(
+    config: &Config,
+    change: &str,
+    tenant: &TenantId,
+    about: &Value,
+) -> Result<(), Failure> {
+    let about = json!({"tenant": tenant.as_str(), "change": about});
+    record(&config.home.required()?, &format!("panoply users {change}"), &about)
 }
 
 fn print_added(added: &TenantRecord, json: bool) -> Result<ExitCode, Failure> {

@@ -88,3 +88,25 @@ fn a_key_is_shown_once_and_listed_without_its_secret() {
     let json = place.run(&["keys", "list", "--json"]).json();
     assert_eq!(json[0]["works"], json!(false));
 }
+
+#[test]
+fn changes_of_keys_and_users_have_audit_rows() {
+    let place = Place::new();
+    place.run(&["users", "add", "ann"]).good();
+    place.run(&["users", "grant", "ann", "--workspace", "team"]).good();
+    let key = place.run(&["keys", "create", "laptop", "--user", "ann", "--json"]).json();
+    place.run(&["keys", "revoke", key["id"].as_str().unwrap()]).good();
+    place.run(&["users", "remove", "ann"]).good();
+    let rows = place.run(&["audit", "show", "--json"]).json();
+    let rows = rows.as_array().unwrap();
+    let operations: Vec<&str> = rows.iter().rev().filter_map(|row| row["tool"].as_str()).collect();
+    let expected = [
+        "panoply users add",
+        "panoply users grant",
+        "panoply keys create",
+        "panoply keys revoke",
+        "panoply users remove",
+    ];
+    assert_eq!(operations, expected);
+    assert!(!serde_json::to_string(rows).unwrap().contains("ann"), "rows name no person");
+}
