@@ -29,6 +29,8 @@ ROUTES = [
     ("POST", "/grpc.health.v1.Health/Check", "application/grpc"),
     ("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "application/grpc"),
     ("PUT", RUN, "application/json"),
+    ("POST", RUN + "/events", "application/x-ndjson"),
+    ("POST", RUN + "/seal", "application/json"),
     ("POST", "/", "application/json"),
 ]
 CALL = {

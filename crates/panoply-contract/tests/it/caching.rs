@@ -148,6 +148,28 @@ async fn a_mutation_invalidates_only_replies_about_its_data() {
 }
 
 #[tokio::test]
+async fn a_mutation_that_fails_after_its_effect_invalidates_replies_about_its_data() {
+    fn fails(_: &Params, _: &CallContext, _: Output) -> Result<Reply<Output>, ToolError> {
+        Err(ToolError::conflict("BUSY", "the outcome of the commit is unknown"))
+    }
+    let change = ToolSpec {
+        name: "change-sample",
+        category: Category::Mutation,
+        data: &["samples"],
+        ..SAMPLE_SPEC
+    };
+    let (kernel, _) = kernel_of(
+        published().with(Sample::new(spec(CACHED), echo)).with(Sample::new(spec(change), fails)),
+    );
+    let input = json!({"text": "x"});
+    assert_eq!(structured(&call(&kernel, input.clone()).await)["runs"], 1);
+    assert_eq!(structured(&call(&kernel, input.clone()).await)["runs"], 1, "cached");
+    let failed = call_as_owner(&kernel, "change-sample", input.clone()).await;
+    assert_eq!(error(&failed)["code"], "BUSY");
+    assert_eq!(structured(&call(&kernel, input).await)["runs"], 2, "computed again");
+}
+
+#[tokio::test]
 async fn a_new_data_version_invalidates_cached_replies() {
     let version = Arc::new(AtomicU64::new(1));
     let seen = Arc::clone(&version);

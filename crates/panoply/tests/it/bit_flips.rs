@@ -28,7 +28,8 @@ enum Ask {
 
 /// Calls whose replies depend on a file of the home.
 struct Kind {
-    file: &'static str,
+    /// Its path below the home.
+    file: String,
     /// A tool call or a command.
     ask: Ask,
     questions: Vec<(&'static str, Value)>,
@@ -37,11 +38,29 @@ struct Kind {
 const OPEN: &str = "11111111-1111-4111-8111-111111111111";
 const SEALED: &str = "22222222-2222-4222-8222-222222222222";
 
-fn kinds() -> Vec<Kind> {
+fn kinds(home: &Path) -> Vec<Kind> {
+    let only = |folder: &str| {
+        let mut found: Vec<String> = fs::read_dir(home.join(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.starts_with('.'))
+            .collect();
+        assert_eq!(found.len(), 1, "{folder}: {found:?}");
+        format!("{folder}/{}", found.remove(0))
+    };
+
     let events = |run| json!({"runId": run, "eventType": "RiskEvent", "pageSize": 50});
     let search = |query| json!({"query": query, "filters": {"source": "imported"}});
-    let kind = |file, pack, questions| Kind { file, ask: Ask::Pack(pack), questions };
-    let told = |file, command| Kind { file, ask: Ask::Command(command), questions: Vec::new() };
+    let kind = |file: &str, pack, questions| Kind {
+        file: file.to_owned(),
+        ask: Ask::Pack(pack),
+        questions,
+    };
+    let told = |file: &str, command| Kind {
+        file: file.to_owned(),
+        ask: Ask::Command(command),
+        questions: Vec::new(),
+    };
     vec![
         kind(
             "packs/noema.db",
@@ -75,12 +94,17 @@ fn kinds() -> Vec<Kind> {
             vec![("get-audit-trail", json!({"limit": 5, "tool": "create-deck"}))],
         ),
         told("keys.db", &["keys", "list", "--json"]),
+        told("kernel.db", &["users", "list", "--json"]),
+        told(&only("audit-segments"), &["audit", "verify", "--json"]),
+        told(&format!("{}/packs/noema.db", only("tenants")), &["doctor", "--deep"]),
     ]
 }
 
 /// A home with data of every persistent pack, without WAL files.
 fn furnished() -> Place {
     let place = Place::new();
+    place.run(&["call", "search-tools", "--arg", "query=deck"]).good();
+    place.run(&["audit", "seal"]).good();
     place.run(&["call", "create-deck", "--arg", "name=Thai"]).good();
     let decks = place.run(&["call", "list-decks", "--json"]).out;
     let start = decks.find("deck_").unwrap();
@@ -119,6 +143,11 @@ fn furnished() -> Place {
     assert_eq!(sealed.status, 200, "{}", sealed.text());
     server.signal("TERM");
     server.wait();
+    // The collection of a user is a copy of the local one.
+    let user = place.run(&["users", "add", "ann", "--json"]).json();
+    let packs = place.home().join("tenants").join(user["tenant"].as_str().unwrap()).join("packs");
+    fs::create_dir_all(&packs).unwrap();
+    fs::copy(place.home().join("packs/noema.db"), packs.join("noema.db")).unwrap();
     // Created last: a server requires a key once one exists.
     place.run(&["keys", "create", "k"]).good();
     place
@@ -189,8 +218,8 @@ fn without_logs(file: &Path) {
 
 fn flip_each_file(times: usize) {
     let place = furnished();
-    for kind in kinds() {
-        let file = place.home().join(kind.file);
+    for kind in kinds(&place.home()) {
+        let file = place.home().join(&kind.file);
         let expected = answers(&place, &kind);
         assert!(expected.iter().all(Result::is_ok), "{}: {expected:?}", kind.file);
         let whole = fs::read(&file).unwrap();
@@ -231,7 +260,7 @@ fn flip_write_ahead_log(times: usize) {
     let files = ["packs/noema.db", "packs/noema.db-wal"].map(|name| place.home().join(name));
     let [database, log] = files.each_ref().map(|file| fs::read(file).unwrap());
     let kind = Kind {
-        file: "packs/noema.db-wal",
+        file: "packs/noema.db-wal".to_owned(),
         ask: Ask::Pack("noema"),
         questions: vec![("list-decks", json!({}))],
     };

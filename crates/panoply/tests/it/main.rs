@@ -25,6 +25,7 @@ mod issuer;
 mod look;
 mod noema;
 mod one_call_path;
+mod one_way_to_change;
 mod place;
 mod rmf;
 mod rmf_faults;
