@@ -25,6 +25,7 @@ pub(crate) struct RequestContext {
     trace_id: TraceId,
     agent: String,
     lang: Lang,
+    lang_is_default: bool,
     surface: &'static str,
 }
 
@@ -64,8 +65,18 @@ impl RequestContext {
             .unwrap_or_else(|| TraceId::new(Uuid::new_v4()));
         let agent =
             header("user-agent").unwrap_or("unknown").chars().take(MAX_AGENT_NAME_CHARS).collect();
-        let lang = header("accept-language").map_or(kernel.settings().lang, Lang::of_locale);
-        Ok(Self { kernel: Arc::clone(kernel), caller, trace_id, agent, lang, surface })
+        let locale = header("accept-language");
+        let lang = locale.map_or(kernel.settings().lang, Lang::of_locale);
+        let lang_is_default = locale.is_none();
+        Ok(Self {
+            kernel: Arc::clone(kernel),
+            caller,
+            trace_id,
+            agent,
+            lang,
+            lang_is_default,
+            surface,
+        })
     }
 
     /// The rate-limit partition of the caller.
@@ -109,6 +120,7 @@ impl RequestContext {
         cx.caller = self.caller.clone();
         cx.agent_id.clone_from(&self.agent);
         cx.lang = self.lang;
+        cx.lang_is_default = self.lang_is_default;
         cx.metadata.insert("transport".to_owned(), self.surface.into());
         cx
     }

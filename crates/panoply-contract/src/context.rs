@@ -39,6 +39,8 @@ pub struct CallContext {
     pub metadata: Map<String, Value>,
     /// Language of the reply.
     pub lang: Lang,
+    /// Whether the caller named no language, so that a preferred one applies.
+    pub lang_is_default: bool,
     /// Dry run: previews a mutation without changing data.
     pub dry_run: bool,
     /// Idempotency key: a retried mutation runs once.
@@ -74,6 +76,7 @@ impl CallContext {
             timestamp: clock.now(),
             metadata: Map::new(),
             lang: Lang::En,
+            lang_is_default: true,
             dry_run: false,
             idempotency_key: None,
             call_id: None,

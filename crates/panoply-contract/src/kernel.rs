@@ -20,6 +20,9 @@ use crate::observe::Observer;
 use crate::pack::{Growth, Pack};
 use crate::permission::{Grants, Profile};
 use crate::pipeline::{Lane, Limiter, LocalLimiter, ReplyCache, guarded, within};
+use crate::preferences::{
+    MemoryPreferenceStore, PreferenceCache, PreferenceStore, StoredPreferences,
+};
 use crate::registry::{PackEntry, Registry, ToolEntry};
 use crate::resource::{
     Completer, Completion, Resource, ResourceContent, ResourceProvider, ResourceTemplate,
@@ -38,6 +41,8 @@ pub struct KernelServices {
     pub mutations: Arc<dyn MutationLog>,
     /// Who may read what of whom.
     pub shares: Arc<dyn ShareStore>,
+    /// What persons have set.
+    pub preferences: Arc<dyn PreferenceStore>,
     /// Limits how often a person calls a tool.
     pub limiter: Arc<dyn Limiter>,
     /// Random per process; prefix of call ids.
@@ -53,6 +58,7 @@ impl KernelServices {
             audit: Arc::new(MemoryAuditLog::default()),
             mutations: Arc::new(MemoryMutationLog::default()),
             shares: Arc::new(MemoryShareStore::default()),
+            preferences: Arc::new(MemoryPreferenceStore::default()),
             limiter: Arc::new(LocalLimiter::new(&clock)),
             incarnation: Uuid::from_u128(1),
             observers: Vec::new(),
@@ -108,6 +114,9 @@ pub enum ListingMode {
     Lazy,
 }
 
+/// Longest wait for the preferences of a caller.
+const MAX_PREFERENCE_WAIT: Duration = Duration::from_millis(200);
+
 /// Which packs a connection sees: all, or one and the kernel's own tools.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Scope {
@@ -127,6 +136,7 @@ pub struct Kernel {
     pub(crate) cache: ReplyCache,
     pub(crate) running_keys: RunningKeys,
     pub(crate) open_questions: OpenQuestions,
+    pub(crate) preference_cache: PreferenceCache,
     /// Self reference: a call that runs in a lane may outlive its caller.
     own: Weak<Self>,
     mutations_begun: AtomicU64,
@@ -152,6 +162,7 @@ impl Kernel {
             cache: ReplyCache::new(settings.cache_bytes),
             running_keys: RunningKeys::default(),
             open_questions: OpenQuestions::default(),
+            preference_cache: PreferenceCache::default(),
             own: Weak::clone(own),
             mutations_begun: AtomicU64::new(0),
             epochs: registry
@@ -192,6 +203,30 @@ impl Kernel {
 
     pub(crate) fn shared(&self) -> Option<Arc<Self>> {
         self.own.upgrade()
+    }
+
+    /// Preferences of a person. If they cannot be read, the default ones: a preference is never
+    /// worth a failed call, and `get-preferences` reports the error.
+    pub(crate) async fn preferences(&self, tenant: &TenantId) -> Arc<StoredPreferences> {
+        let now = self.services.clock.monotonic();
+        if let Some(cached) = self.preference_cache.get(tenant, now) {
+            return cached;
+        }
+        let (store, of) = (Arc::clone(&self.services.preferences), tenant.clone());
+        let pack = self.registry.packs().first().filter(|_| store.blocks());
+        let read = match pack {
+            Some(pack) => {
+                let lane = pack.lanes.of(ResponseTime::Fast);
+                let read = Box::pin(lane.run(async move { store.get(&of) }));
+                // A locked database must not hold up calls that do not need it.
+                match tokio::time::timeout(MAX_PREFERENCE_WAIT, read).await {
+                    Ok(read) => read.and_then(|read| read),
+                    Err(_) => Ok(StoredPreferences::default()),
+                }
+            }
+            None => store.get(&of),
+        };
+        self.preference_cache.insert(tenant.clone(), now, read.unwrap_or_default())
     }
 
     /// Id of a mutating call or its dry run.

@@ -38,6 +38,7 @@ pub mod pack;
 pub mod params;
 pub mod permission;
 pub mod pipeline;
+pub mod preferences;
 pub mod prompt;
 pub mod registry;
 pub mod reply;

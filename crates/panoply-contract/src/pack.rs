@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::dialect::Dialect;
 use crate::error::ToolError;
 use crate::mutation::MutationLog;
+use crate::preferences::PreferredArgument;
 use crate::prompt::Prompt;
 use crate::resource::{Completer, ResourceProvider};
 use crate::sharing::{Shareable, Sharing};
@@ -47,6 +48,7 @@ pub struct Pack {
     pub(crate) search_terms: &'static str,
     pub(crate) samples: &'static [SampleCall],
     pub(crate) listed_texts: &'static str,
+    pub(crate) preferred_arguments: &'static [PreferredArgument],
 }
 
 /// How a change makes the data of a tenant grow.
@@ -84,6 +86,7 @@ impl Pack {
             search_terms: "",
             samples: &[],
             listed_texts: "",
+            preferred_arguments: &[],
         }
     }
 
@@ -197,6 +200,16 @@ impl Pack {
     #[must_use]
     pub const fn with_listed_texts(mut self, texts: &'static str) -> Self {
         self.listed_texts = texts;
+        self
+    }
+
+    /// Declares arguments whose defaults are preferences of the person.
+    #[must_use]
+    pub const fn with_preferred_arguments(
+        mut self,
+        arguments: &'static [PreferredArgument],
+    ) -> Self {
+        self.preferred_arguments = arguments;
         self
     }
 

@@ -37,6 +37,7 @@ use crate::meters::CacheUse;
 use crate::mutation::Claim;
 use crate::observe::CallStarted;
 use crate::permission::Grants;
+use crate::preferences::{self, PreferredArgument, StoredPreferences};
 use crate::registry::{ToolEntry, ToolIndex};
 use crate::reply::Notes;
 use crate::tenant::{Tenancy, TenantId};
@@ -68,7 +69,12 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, mut cx: CallContext) ->
     };
     let (request, entry) = kernel_tools::target(kernel, request);
     let Some(entry) = entry else { return unknown_tool(kernel, &request, &cx) };
-    let (fingerprint, input_bytes) = match Fingerprint::of(&request.input) {
+    let preferences = kernel.preferences(&cx.caller.tenants.person).await;
+    let (input, defaults) = with_preferences(kernel, entry, request.input, &preferences);
+    if let Some(language) = preferences.preferences.language.filter(|_| cx.lang_is_default) {
+        cx.lang = language.into();
+    }
+    let (fingerprint, input_bytes) = match Fingerprint::of(&input) {
         Ok(measured) => measured,
         Err(error) => return finish::internal_error(error),
     };
@@ -78,7 +84,9 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, mut cx: CallContext) ->
         tool: entry.index,
         kernel: shared,
         scope: request.scope.clone(),
-        input: request.input,
+        input,
+        defaults,
+        preferences,
         corrected_input: None,
         fingerprint,
         input_bytes,
@@ -98,6 +106,19 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, mut cx: CallContext) ->
         Err(error) => Err(Arc::new(error)),
     };
     finish::finish(&call, outcome).await
+}
+
+/// The input with the preferences of the caller as defaults, and the arguments added.
+fn with_preferences(
+    kernel: &Kernel,
+    entry: &ToolEntry,
+    mut input: Value,
+    stored: &StoredPreferences,
+) -> (Value, Vec<PreferredArgument>) {
+    let pack = kernel.registry.pack_of(entry);
+    let arguments = pack.map_or(&[] as &[PreferredArgument], |pack| pack.preferred_arguments);
+    let defaults = preferences::apply(arguments, entry.spec.name, &stored.preferences, &mut input);
+    (input, defaults)
 }
 
 /// Timestamps appear three times in each reply; millisecond precision keeps them short.
@@ -153,7 +174,10 @@ struct Call {
     kernel: Arc<Kernel>,
     tool: ToolIndex,
     scope: Scope,
+    /// The arguments, with defaults from the preferences.
     input: Value,
+    defaults: Vec<PreferredArgument>,
+    preferences: Arc<StoredPreferences>,
     /// The normalised input, if it differs from `input`.
     corrected_input: Option<Value>,
     fingerprint: Fingerprint,
@@ -256,6 +280,7 @@ struct CachedHints {
     second: i64,
     scope: Scope,
     grants: Grants,
+    preferences: Arc<StoredPreferences>,
     json: HintsJson,
 }
 

@@ -15,6 +15,7 @@ use crate::meters::Meter;
 use crate::mutation::MutationLog;
 use crate::pack::{DataVersion, Growth, Pack, PackInfo};
 use crate::pipeline::Lanes;
+use crate::preferences::PreferredArgument;
 use crate::prompt::Prompt;
 use crate::resource::{Completer, ResourceProvider};
 use crate::sharing::Sharing;
@@ -48,6 +49,7 @@ pub struct PackEntry {
     pub(crate) sharing: Option<Arc<Sharing>>,
     pub(crate) search_terms: &'static str,
     pub(crate) samples: &'static [SampleCall],
+    pub(crate) preferred_arguments: &'static [PreferredArgument],
     pub(crate) lanes: Lanes,
 }
 
@@ -179,6 +181,7 @@ impl Registry {
             search_terms,
             samples,
             listed_texts,
+            preferred_arguments,
         } = pack;
         let mut violations = Vec::new();
         if self.packs.iter().any(|other| other.info.name == info.name) {
@@ -212,6 +215,7 @@ impl Registry {
             sharing,
             search_terms,
             samples,
+            preferred_arguments,
             lanes: Lanes::new(),
         });
         violations

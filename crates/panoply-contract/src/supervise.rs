@@ -85,6 +85,7 @@ impl Pack {
             search_terms: shape.search_terms,
             samples: shape.samples,
             listed_texts: shape.listed_texts,
+            preferred_arguments: shape.preferred_arguments,
         }
     }
 }

@@ -184,7 +184,9 @@ pub(crate) fn of_call(server: &Inner, mut info: RequestInfo<'_>) -> Result<CallC
         .or_else(|| info.header("x-correlation-id"))
         .and_then(TraceId::parse)
         .unwrap_or(trace_id);
-    cx.lang = meta("openai/locale").map_or(server.kernel.settings().lang, Lang::of_locale);
+    let locale = meta("openai/locale");
+    cx.lang = locale.map_or(server.kernel.settings().lang, Lang::of_locale);
+    cx.lang_is_default = locale.is_none();
     cx.dry_run = value("panoply/dryRun") == Some(&Value::Bool(true));
     cx.idempotency_key = idempotency_key(value("panoply/idempotencyKey"))?;
     if let Some(Agent { name, version }) = info.agent() {

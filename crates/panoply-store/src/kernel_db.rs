@@ -1,4 +1,5 @@
-//! `kernel.db`: the mutation log of packs without a database, and the shares between tenants.
+//! `kernel.db`: the mutation log of packs without a database, the shares between tenants and the
+//! preferences of persons.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use crate::error::StoreError;
-use crate::migrate;
+use crate::migrate::{self, Migration};
 use crate::mutations::{HasMutations, MIGRATION, MutationTable, SqliteMutationLog};
+use crate::preferences;
 use crate::shares;
 use crate::sqlite::{self, Durability};
 
@@ -44,8 +46,10 @@ impl KernelDb {
     }
 }
 
+const MIGRATIONS: [Migration; 3] = [MIGRATION, shares::MIGRATION, preferences::MIGRATION];
+
 fn connect(file: &Path) -> Result<Connection, StoreError> {
-    let connection = migrate::open(file, Durability::Full, &[MIGRATION, shares::MIGRATION])?;
+    let connection = migrate::open(file, Durability::Full, &MIGRATIONS)?;
     sqlite::require_writable(&connection, file)?;
     Ok(connection)
 }

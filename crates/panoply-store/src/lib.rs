@@ -15,6 +15,7 @@ pub mod keys;
 pub mod migrate;
 pub mod mutations;
 pub mod page_checksums;
+mod preferences;
 pub mod roots;
 mod shares;
 pub mod sqlite;

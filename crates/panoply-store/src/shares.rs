@@ -51,7 +51,7 @@ impl KernelDb {
         Ok(listed?)
     }
 
-    fn in_transaction<T>(
+    pub(crate) fn in_transaction<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
@@ -123,7 +123,7 @@ fn share(row: &Row<'_>) -> rusqlite::Result<Share> {
     })
 }
 
-fn at(connection: &Connection, error: rusqlite::Error) -> StoreError {
+pub(crate) fn at(connection: &Connection, error: rusqlite::Error) -> StoreError {
     StoreError::of(Path::new(connection.path().unwrap_or("kernel.db")), error)
 }
 

@@ -12,6 +12,7 @@ use panoply_contract::compliance::EXAMPLE_TIME;
 use panoply_contract::kernel::{Kernel, Settings, World};
 use panoply_contract::observe::Observer;
 use panoply_contract::pack::Pack;
+use panoply_contract::preferences::PreferenceStore;
 use panoply_contract::sharing::{MemoryShareStore, ShareStore};
 use panoply_mcp::observe::CallLog;
 use panoply_store::{DeferredAuditLog, Home, KernelDb, SqliteAuditLog, StoreError, SystemClock};
@@ -88,6 +89,7 @@ impl App {
         let mutations = KernelDb::open(&home.kernel())
             .unwrap_or_else(|_| KernelDb::open_lazily(&home.kernel()));
         let shares: Arc<dyn ShareStore> = Arc::clone(&mutations.0) as Arc<dyn ShareStore>;
+        let preferences = Arc::clone(&mutations.0) as Arc<dyn PreferenceStore>;
         let made = packs::build(config, &PackData::Persistent(home.clone()), &shares)?;
         let audit_health = Arc::new(AuditHealth::default());
         audit_health.check_chain(&home);
@@ -96,6 +98,7 @@ impl App {
             audit: log,
             mutations: Arc::new(mutations),
             shares,
+            preferences,
             incarnation: Uuid::new_v4(),
             observers: vec![Arc::new(CallLog)],
             ..World::in_memory(clock())

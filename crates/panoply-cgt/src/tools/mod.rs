@@ -33,6 +33,7 @@ pub use settings::{Settings, SettingsError};
 use std::sync::Arc;
 
 use panoply_contract::pack::{Pack, PackInfo};
+use panoply_contract::preferences::{Preference, PreferredArgument};
 use panoply_contract::prompt::{Prompt, PromptArgument};
 
 use dialect::CgtDialect;
@@ -71,12 +72,20 @@ const STARTER: Prompt = Prompt {
         return with `sa108_summary`, and name everything you had to assume.\n\nMy trades:\n{trades}",
 };
 
+/// Arguments whose defaults are preferences of the person.
+const PREFERRED: [PreferredArgument; 1] = [PreferredArgument {
+    tool: "estimate_tax",
+    argument: "taxable_income",
+    preference: Preference::UkTaxableIncome,
+}];
+
 /// Builds the pack, or reports all problems with its settings.
 pub fn pack(settings: &Settings) -> Result<Pack, SettingsError> {
     let service = Arc::new(CgtService::new(settings)?);
     Ok(Pack::new(INFO, CgtDialect::new(settings.errors))
         .with_search_terms(include_str!("../search_terms.tsv"))
         .with_listed_texts(include_str!("../listed_texts.tsv"))
+        .with_preferred_arguments(&PREFERRED)
         .with(parse_transactions::ParseTransactions)
         .with(calculate_report::CalculateReport::new(Arc::clone(&service)))
         .with(explain_matching::ExplainMatching::new(Arc::clone(&service)))

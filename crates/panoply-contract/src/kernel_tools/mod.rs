@@ -1,14 +1,16 @@
 //! The kernel tools of every server: tool search, tool description, calls by name, metrics,
-//! audit trail and sharing.
+//! audit trail, sharing and preferences.
 
 mod call_tool;
 mod describe_tool;
 mod get_audit_trail;
+mod get_preferences;
 mod get_tool_metrics;
 mod list_shares;
 pub(crate) mod schemas;
 mod search_index;
 mod search_tools;
+mod set_preferences;
 mod share_item;
 mod shares;
 mod withdraw_share;
@@ -46,7 +48,9 @@ pub(crate) fn pack(kernel_handle: KernelHandle, audit: Arc<dyn AuditLog>) -> Pac
         .with(get_audit_trail::GetAuditTrail::new(audit))
         .with(share_item::ShareItem { kernel_handle: kernel_handle.clone() })
         .with(withdraw_share::WithdrawShare { kernel_handle: kernel_handle.clone() })
-        .with(list_shares::ListShares { kernel_handle })
+        .with(list_shares::ListShares { kernel_handle: kernel_handle.clone() })
+        .with(get_preferences::GetPreferences { kernel_handle: kernel_handle.clone() })
+        .with(set_preferences::SetPreferences { kernel_handle })
         .with_resources(schemas::Schemas)
         .with_search_terms(include_str!("search_terms.tsv"))
         .with_listed_texts(include_str!("listed_texts.tsv"))

@@ -10,7 +10,10 @@ use crate::calculus;
 use crate::dialect::{CallFailure, CallSuccess, Envelope, Fault, Metadata};
 use crate::error::{ErrorKind, ToolError};
 use crate::evidence::{Evidence, Source, SourceClass};
-use crate::hints::{AgentHints, Alternative, Level, SuggestedAction, Warning, WarningKind};
+use crate::hints::{
+    AgentHints, Alignment, Alternative, Level, PreferenceAlignment, SuggestedAction, Warning,
+    WarningKind,
+};
 use crate::json::Json;
 use crate::meters::CacheUse;
 use crate::observe::CallFinished;
@@ -147,16 +150,22 @@ fn hints_of(call: &Call, outcome: &Outcome) -> HintsJson {
     let second = call.now.as_second();
     let (scope, grants) = (&call.scope, &call.cx.caller.grants);
     let valid = |hints: &&CachedHints| {
-        let same_caller = || hints.scope == *scope && hints.grants == *grants;
+        let same_caller = || {
+            hints.scope == *scope
+                && hints.grants == *grants
+                && Arc::ptr_eq(&hints.preferences, &call.preferences)
+        };
         // Only suggestions depend on the caller.
-        hints.second == second && (notes.next.is_empty() || same_caller())
+        hints.second == second
+            && ((notes.next.is_empty() && call.defaults.is_empty()) || same_caller())
     };
     if let Some(hints) = cached.as_ref().filter(valid) {
         return hints.json.clone();
     }
     let json = HintsJson::of(&complete_hints(call, notes));
     let (scope, grants) = (scope.clone(), grants.clone());
-    *cached = Some(CachedHints { second, scope, grants, json: json.clone() });
+    let preferences = Arc::clone(&call.preferences);
+    *cached = Some(CachedHints { second, scope, grants, preferences, json: json.clone() });
     json
 }
 
@@ -198,6 +207,8 @@ fn complete_hints(call: &Call, notes: &Notes) -> AgentHints {
     let mut risk_factors = notes.risks.clone();
     risk_factors.extend(stale.map(|stale| stale.risk));
     let reasoning = reasoning(&suggested, &assessment.reasoning);
+    let mut alignment = notes.preferences.clone();
+    alignment.extend(preference_alignment(call, &suggested));
     AgentHints {
         suggested_next_actions: suggested,
         related_resources: notes.related.clone(),
@@ -209,13 +220,35 @@ fn complete_hints(call: &Call, notes: &Notes) -> AgentHints {
         risk_factors,
         dependencies: notes.dependencies.clone(),
         estimated_impact: calculus::impact(notes.evidence.benefit.as_ref(), first_takes),
-        preference_alignment: notes.preferences.clone(),
+        preference_alignment: alignment,
         reasoning,
         warnings,
         alternatives,
         constraints: notes.constraints.clone(),
         metadata: None,
     }
+}
+
+/// The preferences that this reply used, and the suggestions about a favourite.
+fn preference_alignment(call: &Call, suggested: &[SuggestedAction]) -> Vec<PreferenceAlignment> {
+    let strong = |action: &str, preference: &str, why: String| PreferenceAlignment {
+        action: action.to_owned(),
+        preference: preference.to_owned(),
+        alignment: Alignment::Strong,
+        score: 1.0,
+        explanation: Some(why),
+    };
+    let used = call.defaults.iter().map(|one| {
+        let why = format!("`{}` is from the stored preferences", one.argument);
+        strong(call.entry().spec.name, one.preference.name(), why)
+    });
+    let favourites = &call.preferences.preferences.favourites;
+    let favoured = suggested.iter().filter_map(|action| {
+        let mut texts = action.data.values().filter_map(serde_json::Value::as_str);
+        let text = texts.find(|text| favourites.iter().any(|one| one == text))?;
+        Some(strong(&action.action, "favourites", format!("`{text}` is a favourite")))
+    });
+    used.chain(favoured).collect()
 }
 
 /// Why the first suggestions were made, then how sure the reply is and why.

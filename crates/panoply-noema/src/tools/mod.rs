@@ -73,6 +73,7 @@ use std::sync::Arc;
 
 use panoply_contract::dialect::Unified;
 use panoply_contract::pack::{Pack, PackInfo};
+use panoply_contract::preferences::{Preference, PreferredArgument};
 use panoply_contract::prompt::{Prompt, PromptArgument};
 use panoply_contract::tenant::Tenancy;
 
@@ -125,6 +126,13 @@ pub fn pack_with(store: Arc<SqliteStore>, roots: Roots) -> Pack {
     pack_of(store, roots).with_sharing(shareable)
 }
 
+/// Arguments whose defaults are preferences of the person.
+const PREFERRED: [PreferredArgument; 1] = [PreferredArgument {
+    tool: "plan-exam",
+    argument: "minutesPerDay",
+    preference: Preference::StudyMinutes,
+}];
+
 fn pack_of(store: Arc<SqliteStore>, roots: Roots) -> Pack {
     let version = Arc::clone(&store);
     let log = SqliteMutationLog(Arc::clone(&store));
@@ -132,6 +140,7 @@ fn pack_of(store: Arc<SqliteStore>, roots: Roots) -> Pack {
     Pack::new(INFO, Unified)
         .with_search_terms(include_str!("../search_terms.tsv"))
         .with_listed_texts(include_str!("../listed_texts.tsv"))
+        .with_preferred_arguments(&PREFERRED)
         .with_samples(sample::CALLS)
         .tool(&list_decks::SPEC, &service, list_decks::call)
         .tool(&get_deck::SPEC, &service, get_deck::call)

@@ -29,6 +29,7 @@ mod wire;
 use std::sync::Arc;
 
 use panoply_contract::pack::{Pack, PackInfo};
+use panoply_contract::preferences::{Preference, PreferredArgument};
 
 pub use self::dialect::RmfDialect;
 use crate::store::FundStore;
@@ -39,6 +40,20 @@ const INFO: PackInfo = PackInfo {
     instructions: "NAVs and returns are of different days: always give both dates. A figure that is null is not published: say so, never guess. Fund codes may be written carelessly. Work out tax with `calc_rmf_tax_benefit`, and say that it is not tax advice. Past performance is no promise.",
 };
 
+/// Arguments whose defaults are preferences of the person.
+const PREFERRED: [PreferredArgument; 2] = [
+    PreferredArgument {
+        tool: "check_rmf_holding",
+        argument: "birth_date",
+        preference: Preference::BirthDate,
+    },
+    PreferredArgument {
+        tool: "check_rmf_holding",
+        argument: "purchases",
+        preference: Preference::FundPurchases,
+    },
+];
+
 /// Builds the pack over a fund store.
 pub fn pack(store: Arc<FundStore>) -> Pack {
     let on = || Arc::clone(&store);
@@ -46,6 +61,7 @@ pub fn pack(store: Arc<FundStore>) -> Pack {
     Pack::new(INFO, RmfDialect)
         .with_search_terms(include_str!("../search_terms.tsv"))
         .with_listed_texts(include_str!("../listed_texts.tsv"))
+        .with_preferred_arguments(&PREFERRED)
         .with(get_rmf_funds::GetRmfFunds { store: on() })
         .with(search_rmf_funds::SearchRmfFunds { store: on() })
         .with(get_rmf_fund_detail::GetRmfFundDetail { store: on() })

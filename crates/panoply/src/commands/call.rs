@@ -130,6 +130,7 @@ fn context(call: &Call, kernel: &Kernel) -> CallContext {
     context.agent_id = "panoply-cli".to_owned();
     context.agent_version = env!("CARGO_PKG_VERSION").to_owned();
     context.lang = call.lang.into();
+    context.lang_is_default = false;
     context.dry_run = call.dry_run;
     context.idempotency_key.clone_from(&call.idempotency_key);
     context.deadline = Some(CLI_DEADLINE);

@@ -27,6 +27,7 @@ mod noema;
 mod one_call_path;
 mod one_way_to_change;
 mod place;
+mod preferences;
 mod rmf;
 mod rmf_faults;
 mod setup;

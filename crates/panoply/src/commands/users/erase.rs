@@ -10,7 +10,7 @@ use std::io;
 
 use jiff::Timestamp;
 use panoply_contract::tenant::TenantId;
-use panoply_store::{Home, Users};
+use panoply_store::{Home, KernelDb, Users};
 use serde_json::json;
 
 use super::super::backup;
@@ -30,6 +30,9 @@ pub(super) fn erase(
             .hint("free the folder `tenants` of the home, then run the command again")
     })?;
     forget_shares(home, &person)?;
+    KernelDb::open(&home.kernel())
+        .and_then(|kernel_db| kernel_db.0.forget_preferences(&person))
+        .map_err(|error| Failure::work(error.chain()))?;
     backup::record(home, "panoply users erase", &json!({"tenant": person.as_str()}))?;
     users.forget(&person).map_err(|error| Failure::work(error.chain()))?;
     Ok(person)
