@@ -174,7 +174,7 @@ pub struct StoredPreferences {
     /// What the person has set.
     pub preferences: Preferences,
     /// 0 before the first change.
-    pub version: u64,
+    pub version: u32,
 }
 
 /// Stores preferences. Methods may block: they run in a lane.
@@ -188,7 +188,7 @@ pub trait PreferenceStore: Send + Sync + 'static {
         tenant: &TenantId,
         preferences: &Preferences,
         record: Option<&MutationRecord>,
-    ) -> Result<u64, ToolError>;
+    ) -> Result<u32, ToolError>;
 
     /// Whether the methods may block.
     fn blocks(&self) -> bool {
@@ -210,7 +210,7 @@ impl PreferenceStore for MemoryPreferenceStore {
         tenant: &TenantId,
         preferences: &Preferences,
         _: Option<&MutationRecord>,
-    ) -> Result<u64, ToolError> {
+    ) -> Result<u32, ToolError> {
         let mut all = lock(&self.0);
         let stored = all.entry(tenant.clone()).or_default();
         stored.version += 1;

@@ -41,7 +41,7 @@ impl PreferenceStore for KernelDb {
             let mut statement = connection.prepare_cached(sql)?;
             statement.query_row([tenant.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
         };
-        let found: Option<(u64, String)> = self.with_connection(|connection| {
+        let found: Option<(u32, String)> = self.with_connection(|connection| {
             read(connection).map_err(|error| at(connection, error))
         })?;
         let Some((version, members)) = found else { return Ok(StoredPreferences::default()) };
@@ -56,7 +56,7 @@ impl PreferenceStore for KernelDb {
         tenant: &TenantId,
         preferences: &Preferences,
         record: Option<&MutationRecord>,
-    ) -> Result<u64, ToolError> {
+    ) -> Result<u32, ToolError> {
         let members = serde_json::to_string(preferences)
             .map_err(|error| ToolError::system("preferences cannot be written").cause(error))?;
         let version = self.in_transaction(|connection| {

@@ -36,7 +36,7 @@ pub(crate) struct Output {
     /// What the person has set.
     preferences: Preferences,
     /// Rises with each change; 0 before the first.
-    version: u64,
+    version: u32,
     /// Arguments that default to a preference.
     defaults: Vec<Default>,
 }
