@@ -44,7 +44,7 @@ const INFO: PackInfo = PackInfo {
 const PREFERRED: [PreferredArgument; 2] = [
     PreferredArgument {
         tool: "check_rmf_holding",
-        argument: "birth_date",
+        argument: "birthDate",
         preference: Preference::BirthDate,
     },
     PreferredArgument {

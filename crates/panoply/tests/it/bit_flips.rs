@@ -94,7 +94,7 @@ fn kinds(home: &Path) -> Vec<Kind> {
             vec![("get-audit-trail", json!({"limit": 5, "tool": "create-deck"}))],
         ),
         told("keys.db", &["keys", "list", "--json"]),
-        told("kernel.db", &["users", "list", "--json"]),
+        told("kernel.db", &["doctor", "--deep"]),
         told(&only("audit-segments"), &["audit", "verify", "--json"]),
         told(&format!("{}/packs/noema.db", only("tenants")), &["doctor", "--deep"]),
     ]

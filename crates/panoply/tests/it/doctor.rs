@@ -24,7 +24,7 @@ fn doctor_lists_files_and_chain_state_of_a_used_home() {
     place.run(&["keys", "create", "k"]).good();
     let report = place.run(&["doctor", "--json"]).json();
     assert!(finding(&report, "audit log")["says"].as_str().unwrap().contains("schema "));
-    assert_eq!(finding(&report, "audit chain")["says"], "1 rows, intact");
+    assert_eq!(finding(&report, "audit chain")["says"], "2 rows, intact");
     assert_eq!(finding(&report, "keys")["says"], "1 of 1 work");
 }
 

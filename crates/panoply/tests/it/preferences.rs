@@ -23,21 +23,34 @@ fn preferences_are_defaults_and_explicit_arguments_take_precedence() {
     let preferences = json!({"birthDate": "1960-05-01", "fundPurchases": purchases});
     let set = client.call_tool("set-preferences", json!({"preferences": preferences}));
     assert_eq!(set["isError"], json!(false), "{set}");
-    let by_default = client.call_tool("check_rmf_holding", json!({"on_date": "2026-11-17"}));
+    let by_default = client.call_tool("check_rmf_holding", json!({"onDate": "2026-11-17"}));
     assert_eq!(by_default["isError"], json!(false), "{by_default}");
     let explicit = client.call_tool(
         "check_rmf_holding",
-        json!({"birth_date": "1960-05-01", "purchases": purchases, "on_date": "2026-11-17"}),
+        json!({"birthDate": "1960-05-01", "purchases": purchases, "onDate": "2026-11-17"}),
     );
     assert_eq!(text(&by_default), text(&explicit));
-    let later = client.call_tool(
-        "check_rmf_holding",
-        json!({"birth_date": "1990-05-01", "on_date": "2026-11-17"}),
-    );
+    let later = client
+        .call_tool("check_rmf_holding", json!({"birthDate": "1990-05-01", "onDate": "2026-11-17"}));
     assert_ne!(text(&later), text(&explicit), "an explicit date of birth takes precedence");
     let used = hints(&by_default)["preferenceAlignment"].to_string();
     assert!(used.contains("birthDate") && used.contains("fundPurchases"), "{by_default}");
     assert!(!hints(&explicit)["preferenceAlignment"].to_string().contains("birthDate"));
+}
+
+#[test]
+fn preferred_arguments_exist_in_the_schemas_of_their_tools() {
+    let place = Place::new();
+    let known = place.run(&["call", "get-preferences", "--json"]).json();
+    let found = serde_json::to_string(&known).unwrap();
+    assert!(found.contains("check_rmf_holding") && found.contains("plan-exam"), "{found}");
+    let defaults = known.pointer("/data/defaults").or_else(|| known.get("defaults"));
+    for default in defaults.unwrap().as_array().unwrap() {
+        let tool = default["tool"].as_str().unwrap();
+        let schema = place.run(&["describe", tool, "--json"]).out;
+        let argument = format!("\"{}\"", default["argument"].as_str().unwrap());
+        assert!(schema.contains(&argument), "{tool} has no argument {argument}");
+    }
 }
 
 #[test]
