@@ -221,6 +221,7 @@ def scenarios(ids, folder):
         "ingest_undo": {"job_id": ids["job"]},
     }
     kernel = {
+        "set-preferences": {"preferences": {"studyMinutes": 20}},
         "share-item": {"pack": "noema", "id": deck, "recipient": RECIPIENT},
         "withdraw-share": {"pack": "noema", "id": ids["spare"], "recipient": RECIPIENT},
     }
@@ -321,6 +322,7 @@ def state(home, tool):
     counts.append(sorted(file.name for file in files if not file.name.startswith(".") or file.stat().st_ino not in finished))
     counts += [rows(ttm, f"SELECT count(*) FROM {table}") for table in ("ingest_document", "ingest_chunk", "ingest_fact")]
     counts.append(rows(home / "kernel.db", "SELECT count(*) FROM share"))
+    counts.append(rows(home / "kernel.db", "SELECT version, members FROM preferences"))
     audited = rows(home / "audit.db", f"SELECT count(*) FROM audit WHERE mutation = 1 AND status = 'ok' AND tool = '{tool}'")
     return counts, audited[0][0] if audited else 0
 

@@ -148,6 +148,8 @@ fn listing_modes_core_all_and_lazy_list_their_tools() {
                 "share-item",
                 "withdraw-share",
                 "list-shares",
+                "get-preferences",
+                "set-preferences",
                 "get-sample",
                 "get-extra",
             ],

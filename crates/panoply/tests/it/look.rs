@@ -57,7 +57,9 @@ fn kernel_tools_are_listed_as_text_and_json() {
             "get-audit-trail",
             "share-item",
             "withdraw-share",
-            "list-shares"
+            "list-shares",
+            "get-preferences",
+            "set-preferences"
         ]
     );
 }
