@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{LogError, Stop};
 use crate::event::{Event, Guid, Parent};
-use crate::line::Rejection;
+use crate::line::{self, Rejection};
 use crate::run::{RunHeader, RunRecord, Status};
-use crate::sealed::block::{BlockWriter, Entry, Link};
+use crate::sealed::block::{Block, BlockWriter, Entry, Link, Row, batch_keys};
 use crate::sealed::checksum::ChecksummedBlobs;
 use crate::sealed::codec;
 use crate::sealed::head::Head;
@@ -138,6 +138,28 @@ impl OpenRun {
     pub fn persisted(store: &dyn Store, id: Guid) -> Result<PersistedProgress, LogError> {
         let head = stored_head(store.open_run(id)?.as_ref())?;
         Ok(PersistedProgress { events: u64::from(head.events), sequence: head.sequence })
+    }
+
+    /// Yields every stored line of an open run as it was received, in order of arrival.
+    pub fn export(
+        store: &dyn Store,
+        id: Guid,
+        mut write: impl FnMut(&str) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        let blobs = store.open_run(id)?;
+        let missing = || LogError::Damaged("a batch is missing");
+        for number in 0..stored_head(blobs.as_ref())?.batches {
+            let [rows, texts] = batch_keys(number).map(|key| blobs.get(key));
+            let (rows, texts) = (rows?.ok_or_else(missing)?, texts?.ok_or_else(missing)?);
+            let batch = Block::read_batch(&rows, &texts)?;
+            for row in &batch.rows {
+                match batch.original(row) {
+                    Some(original) => write(original)?,
+                    None => write(&line::format_line(id, &event(&batch, row)?))?,
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The producer's last stored line; all earlier ones are stored too.
@@ -297,6 +319,26 @@ impl OpenRun {
         ChecksummedBlobs::new(out.as_ref()).put(vec![(REPORT, json)])?;
         Ok((head, report))
     }
+}
+
+/// The event of a row of a batch.
+fn event<'a>(batch: &'a Block, row: &Row) -> Result<Event<'a>, LogError> {
+    let parent = match row.parent {
+        Link::None => Parent::None,
+        Link::Unreadable => Parent::Unreadable,
+        Link::Id(id) => Parent::Id(id),
+        Link::Seq(_) => return Err(LogError::Damaged("a batch refers to a sealed event")),
+    };
+    Ok(Event {
+        id: row.id,
+        timestamp: row.timestamp,
+        event_type: row.event_type,
+        severity: row.severity,
+        category: row.category,
+        properties: batch.properties(row).into(),
+        parent,
+        original: None,
+    })
 }
 
 const HEAD: BlobKey = BlobKey::new(BlobKind::Head, 0, 0);

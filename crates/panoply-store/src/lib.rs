@@ -8,6 +8,7 @@ pub mod audit_log;
 pub mod backup;
 pub mod check;
 pub mod clock;
+pub mod dump;
 pub mod error;
 pub mod home;
 pub mod kernel_db;

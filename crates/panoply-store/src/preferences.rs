@@ -6,7 +6,6 @@ use panoply_contract::preferences::{PreferenceStore, Preferences, StoredPreferen
 use panoply_contract::tenant::TenantId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::error::StoreError;
 use crate::kernel_db::KernelDb;
 use crate::migrate::Migration;
 use crate::mutations::HasMutations as _;
@@ -23,16 +22,6 @@ pub(crate) const MIGRATION: Migration = Migration {
         ) STRICT, WITHOUT ROWID;
     ",
 };
-
-impl KernelDb {
-    /// Deletes the preferences of a tenant.
-    pub fn forget_preferences(&self, tenant: &TenantId) -> Result<(), StoreError> {
-        self.in_transaction(|connection| {
-            let sql = "DELETE FROM preferences WHERE tenant = ?1";
-            connection.execute(sql, [tenant.as_str()]).map(drop)
-        })
-    }
-}
 
 impl PreferenceStore for KernelDb {
     fn get(&self, tenant: &TenantId) -> Result<StoredPreferences, ToolError> {
@@ -98,7 +87,7 @@ mod tests {
             assert_eq!(store.get(&ann).unwrap(), StoredPreferences { preferences, version: 2 });
             assert_eq!(store.get(&bob).unwrap(), StoredPreferences::default());
         }
-        file.0.forget_preferences(&ann).unwrap();
+        file.0.forget_person(&ann).unwrap();
         assert_eq!(file.0.get(&ann).unwrap(), StoredPreferences::default());
     }
 }

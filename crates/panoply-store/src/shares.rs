@@ -40,6 +40,33 @@ impl KernelDb {
         })
     }
 
+    /// Deletes what the kernel's database has of a person: shares, idempotency keys and stored
+    /// replies. An audit entry on its way to the log stays until it is there.
+    pub fn forget_person(&self, person: &TenantId) -> Result<(), StoreError> {
+        self.forget_shares(person)?;
+        let of_person = "instr(partition, ?1) = 1";
+        self.in_transaction(|connection| {
+            let sql = "DELETE FROM preferences WHERE tenant = ?1";
+            connection.execute(sql, [person.as_str()])?;
+            let sql = format!("DELETE FROM mutation WHERE {of_person} AND audited = 1");
+            connection.execute(&sql, [person.as_str()])?;
+            let sql = format!(
+                "UPDATE mutation SET key = NULL, reply_data = NULL, reply_text = NULL \
+                 WHERE {of_person}"
+            );
+            connection.execute(&sql, [person.as_str()]).map(drop)
+        })?;
+        self.with_connection(|connection| {
+            // Free space of pages and the write-ahead log contain older versions of the rows.
+            connection
+                .execute_batch("VACUUM")
+                .and_then(|()| {
+                    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))
+                })
+                .map_err(|error| at(connection, error))
+        })
+    }
+
     fn list(&self, sql: &str, tenant: &TenantId) -> Result<Vec<Share>, ToolError> {
         let list = |connection: &Connection| {
             let mut statement = connection.prepare_cached(sql)?;

@@ -1,7 +1,9 @@
-//! Writes the whole log as JSON lines, sealed segments first.
+//! Writes the rows of the log that a view includes as JSON lines, sealed segments first.
 
 use std::io::{self, Write};
 use std::path::Path;
+
+use panoply_contract::audit::AuditView;
 
 use super::row::ChainedRow;
 use super::seal::SealError;
@@ -10,8 +12,12 @@ use super::verify;
 use crate::error::StoreError;
 use crate::sqlite;
 
-/// Writes every existing row to `output`; returns the pruned segments.
-pub fn export(log: &Path, output: &mut dyn Write) -> Result<Vec<Segment>, SealError> {
+/// Writes every existing row of a view to `output`; returns the pruned segments.
+pub fn export(
+    log: &Path,
+    view: &AuditView,
+    output: &mut dyn Write,
+) -> Result<Vec<Segment>, SealError> {
     let folder = segment::folder_of(log);
     let failed = |source| SealError::Io { path: log.to_owned(), source };
     let about = StoreError::about(log);
@@ -38,19 +44,22 @@ pub fn export(log: &Path, output: &mut dyn Write) -> Result<Vec<Segment>, SealEr
             Unreadable::Io(source) => unreadable(source),
         })?;
         for row in segment::rows(&bytes) {
-            line(output, &row.ok_or_else(altered)?).map_err(failed)?;
+            line(output, view, &row.ok_or_else(altered)?).map_err(failed)?;
         }
     }
     let sql = verify::select(&snapshot).map_err(&about)?;
     let mut statement = snapshot.prepare(&sql).map_err(&about)?;
     let mut rows = statement.query([i64::MIN]).map_err(&about)?;
     while let Some(row) = rows.next().map_err(&about)? {
-        line(output, &ChainedRow::of(row).map_err(&about)?).map_err(failed)?;
+        line(output, view, &ChainedRow::of(row).map_err(&about)?).map_err(failed)?;
     }
     Ok(pruned)
 }
 
-fn line(output: &mut dyn Write, row: &ChainedRow) -> io::Result<()> {
+fn line(output: &mut dyn Write, view: &AuditView, row: &ChainedRow) -> io::Result<()> {
+    if !view.includes(&row.row.partition) {
+        return Ok(());
+    }
     serde_json::to_writer(&mut *output, row)?;
     output.write_all(b"\n")
 }

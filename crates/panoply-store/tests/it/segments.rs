@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use panoply_contract::audit::{AuditFilter, AuditLog};
+use panoply_contract::audit::{AuditFilter, AuditLog, AuditView};
 use panoply_contract::testing::noon;
 use panoply_store::SqliteAuditLog;
 use panoply_store::audit_log::{
@@ -220,7 +220,7 @@ async fn an_export_contains_every_existing_row_in_order() {
     let (_folder, file) = sealed_log().await;
     prune(&file, entry(11, false).at, noon()).unwrap();
     let mut lines = Vec::new();
-    let pruned = export(&file, &mut lines).unwrap();
+    let pruned = export(&file, &AuditView::All, &mut lines).unwrap();
     assert_eq!(pruned.iter().map(|segment| segment.last).collect::<Vec<_>>(), [10]);
     let rows: Vec<serde_json::Value> = String::from_utf8(lines)
         .unwrap()

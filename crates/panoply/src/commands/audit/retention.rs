@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use jiff::Timestamp;
+use panoply_contract::audit::AuditView;
 use panoply_contract::clock::Clock as _;
 use panoply_store::SystemClock;
 use panoply_store::audit_log::{self, ROWS_PER_SEGMENT, SealError, Segment};
@@ -47,7 +48,7 @@ pub(super) fn prune(
 pub(super) fn export(config: &Config) -> Result<ExitCode, Failure> {
     let log = required_log(config)?;
     let mut output = io::BufWriter::new(io::stdout().lock());
-    let exported = audit_log::export(&log, &mut output);
+    let exported = audit_log::export(&log, &AuditView::All, &mut output);
     let flushed = output.flush();
     let is_unread = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     match (exported, flushed) {

@@ -14,7 +14,7 @@ use panoply_store::{Home, KernelDb, Users};
 use serde_json::json;
 
 use super::super::backup;
-use super::{failed, forget_shares};
+use super::failed;
 use crate::failure::Failure;
 
 /// Erases the person of this name.
@@ -29,9 +29,8 @@ pub(super) fn erase(
         Failure::work(format!("the data of `{name}` cannot be deleted: {error}"))
             .hint("free the folder `tenants` of the home, then run the command again")
     })?;
-    forget_shares(home, &person)?;
     KernelDb::open(&home.kernel())
-        .and_then(|kernel_db| kernel_db.0.forget_preferences(&person))
+        .and_then(|kernel_db| kernel_db.0.forget_person(&person))
         .map_err(|error| Failure::work(error.chain()))?;
     backup::record(home, "panoply users erase", &json!({"tenant": person.as_str()}))?;
     users.forget(&person).map_err(|error| Failure::work(error.chain()))?;

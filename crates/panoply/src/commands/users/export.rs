@@ -4,29 +4,41 @@
 //! |---|---|
 //! | `account.json` | name, workspaces, keys without secrets, shares |
 //! | `cards.apkg`, `cards.csv` | the collection with its review history, and its notes as text |
-//! | `runs.jsonl`, `runs/ID.jsonl` | runs, and the events of each completed one |
-//! | `documents.jsonl`, `chunks.jsonl`, `facts.jsonl`, `papers.jsonl`, `jobs.jsonl` | of `ttm` |
-//! | `audit.jsonl` | the person's calls |
+//! | `media/NAME` | pictures, sounds and other files of notes |
+//! | `settings.json` | settings of the learner |
+//! | `runs.jsonl`, `runs/ID.jsonl` | runs, and the events of each, sealed or open |
+//! | `documents.jsonl`, `chunks.jsonl`, `facts.jsonl`, `papers.jsonl` | of `ttm` |
+//! | `jobs.jsonl`, `job_log.jsonl` | imports, and their logs |
+//! | `tables/DATABASE/TABLE.jsonl` | every table of every database, also what has no file above |
+//! | `files/PATH` | every other file of the person, such as the inbox |
+//! | `audit.jsonl` | the person's calls, with those in sealed segments |
 //!
-//! Data of a workspace that several persons share are not a person's.
+//! `tables` and `files` are made by walking the tenant's folder, so that a store
+//! which a later version adds is exported without being named. Data of a workspace that several
+//! persons share are not a person's.
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Read as _, Write as _};
 use std::path::Path;
 
 use panoply_backtest::error::LogError;
+use panoply_backtest::ingest::OpenRun;
 use panoply_backtest::query::cache::Cache;
 use panoply_backtest::query::reader::SealedRun;
 use panoply_backtest::run::Status;
 use panoply_backtest::store::Store as _;
-use panoply_contract::audit::{AuditFilter, AuditLog as _, AuditView};
-use panoply_contract::sharing::ShareStore as _;
+use panoply_contract::audit::AuditView;
+use panoply_contract::error::ToolError;
+use panoply_contract::sharing::{Share, ShareStore as _};
 use panoply_contract::tenant::TenantId;
 use panoply_noema::store::{SqliteStore, Store};
 use panoply_noema::text_notes::{self, TextFormat};
 use panoply_noema::{anki, collection, statistics};
+use panoply_store::dump::{self, DumpError};
 use panoply_store::users::TenantRecord;
-use panoply_store::{ApiKeys, Home, KernelDb, SqliteAuditLog, Users};
+use panoply_store::{ApiKeys, Home, KernelDb, Users, audit_log};
 use panoply_ttm::jobs::JobStore as _;
 use panoply_ttm::papers::PaperStore as _;
 use panoply_ttm::store::SqliteUserStore;
@@ -34,7 +46,6 @@ use panoply_ttm::user_data::DocumentStore as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::super::{audit, block_on};
 use crate::app;
 use crate::failure::Failure;
 use crate::packs;
@@ -54,6 +65,8 @@ pub(super) fn export(
     cards(&own, &mut target)?;
     runs(&own, &mut target)?;
     documents(&own, &mut target)?;
+    everything_else(&own, &mut target)?;
+    idempotency_records(home, &person.id, &mut target)?;
     calls(home, &person.id, &mut target)?;
     Ok(target.written)
 }
@@ -66,6 +79,9 @@ struct Target<'a> {
 
 impl Target<'_> {
     fn create(&mut self, name: &str) -> Result<BufWriter<File>, Failure> {
+        if let Some(folder) = self.folder.join(name).parent() {
+            fs::create_dir_all(folder).map_err(|error| self.failed(&error))?;
+        }
         let mut options = File::options();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -108,18 +124,24 @@ fn account(
         .map(|key| json!({"id": key.id, "name": key.label, "profile": key.profile.as_str()}))
         .collect();
     let workspaces = users.workspaces(&person.id).map_err(unread)?;
-    let shares = KernelDb::open(&home.kernel()).map_err(unread)?.0.granted_by(&person.id);
-    let shares = shares.map_err(|error| Failure::work(error.message))?;
-    let shares: Vec<Value> = shares
-        .iter()
-        .map(|share| {
+    let kernel_db = KernelDb::open(&home.kernel()).map_err(unread)?.0;
+    let as_json = |shares: Vec<Share>| -> Vec<Value> {
+        let shares = shares.iter().map(|share| {
             let (recipient, since) = (share.recipient.as_str(), share.created.to_string());
-            json!({"pack": share.pack, "id": share.item, "recipient": recipient, "since": since})
-        })
-        .collect();
+            json!({
+                "pack": share.pack, "id": share.item, "owner": share.owner.as_str(),
+                "recipient": recipient, "since": since,
+            })
+        });
+        shares.collect()
+    };
+    let failed = |error: ToolError| Failure::work(error.message);
+    let granted = kernel_db.granted_by(&person.id).map(as_json).map_err(failed)?;
+    let received = kernel_db.received_by(&person.id).map(as_json).map_err(failed)?;
     let account = json!({
         "name": person.name, "tenant": person.id.as_str(), "created": person.created.to_string(),
-        "workspaces": workspaces, "keys": keys, "shares": shares,
+        "operator": person.operator, "fromToken": person.from_token,
+        "workspaces": workspaces, "keys": keys, "shares": granted, "received": received,
     });
     target.bytes("account.json", account.to_string().as_bytes())
 }
@@ -141,7 +163,24 @@ fn cards(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
         })
         .map_err(unread)?;
     target.bytes("cards.apkg", &package)?;
-    target.bytes("cards.csv", text.as_bytes())
+    target.bytes("cards.csv", text.as_bytes())?;
+    let settings = store.read(|reader| reader.learner()).map_err(unread)?;
+    let settings = serde_json::to_string(&settings).map_err(unread)?;
+    target.bytes("settings.json", settings.as_bytes())?;
+    media(store, target)
+}
+
+/// Files of notes. A name that is no file name here is in the tables only.
+fn media(store: &dyn Store, target: &mut Target<'_>) -> Result<(), Failure> {
+    let files = store.read(|reader| reader.media_files()).map_err(unread)?;
+    let is_plain = |name: &str| {
+        Path::new(name).file_name().is_some_and(|plain| plain == name) && !name.contains('\\')
+    };
+    for file in files.iter().filter(|file| is_plain(&file.name)) {
+        let content = store.read(|reader| reader.media(&file.name)).map_err(unread)?;
+        target.bytes(&format!("media/{}", file.name), &content.unwrap_or_default())?;
+    }
+    Ok(())
 }
 
 fn runs(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
@@ -159,15 +198,18 @@ fn runs(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
         })
         .collect();
     target.lines("runs.jsonl", &rows)?;
-    fs::create_dir(target.folder.join("runs")).map_err(|error| target.failed(&error))?;
-    for run in runs.iter().filter(|run| run.status == Status::Completed) {
-        let blobs = store.sealed(run.id).map_err(unread)?;
-        let sealed = SealedRun::open(run.id, blobs, Cache::new(16 << 20)).map_err(unread)?;
+    for run in &runs {
         let mut file = target.create(&format!("runs/{}.jsonl", run.id))?;
-        sealed
-            .export(|line| writeln!(file, "{line}").map_err(LogError::Source))
-            .and_then(|()| file.flush().map_err(LogError::Source))
-            .map_err(unread)?;
+        let line = |line: &str| writeln!(file, "{line}").map_err(LogError::Source);
+        match run.status {
+            Status::Completed => {
+                let blobs = store.sealed(run.id).map_err(unread)?;
+                let sealed = SealedRun::open(run.id, blobs, Cache::new(16 << 20));
+                sealed.and_then(|sealed| sealed.export(line)).map_err(unread)?;
+            }
+            Status::Running => OpenRun::export(&store, run.id, line).map_err(unread)?,
+        }
+        file.flush().map_err(|error| target.failed(&error))?;
     }
     Ok(())
 }
@@ -193,21 +235,133 @@ fn documents(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
         })
         .collect();
     target.lines("papers.jsonl", &papers)?;
-    let jobs = store.jobs().map_err(unread)?;
-    let jobs: Vec<Value> = jobs
-        .iter()
-        .map(|job| json!({"id": job.id, "status": job.status.as_str(), "created": job.created}))
-        .collect();
-    target.lines("jobs.jsonl", &jobs)
+    jobs(&store, target)
 }
 
+fn jobs(store: &SqliteUserStore, target: &mut Target<'_>) -> Result<(), Failure> {
+    let jobs = store.jobs().map_err(unread)?;
+    let rows: Vec<Value> = jobs
+        .iter()
+        .map(|job| {
+            json!({
+                "id": job.id, "status": job.status.as_str(), "detail": job.detail,
+                "request": job.request, "report": job.report, "error": job.error,
+                "created": job.created, "started": job.started, "ended": job.ended,
+            })
+        })
+        .collect();
+    target.lines("jobs.jsonl", &rows)?;
+    let mut lines = Vec::new();
+    for job in &jobs {
+        let log = store.log_of(&job.id).map_err(unread)?;
+        lines.extend(log.iter().map(|(at, line)| json!({"job": job.id, "at": at, "line": line})));
+    }
+    target.lines("job_log.jsonl", &lines)
+}
+
+/// Tables of databases and copies of all other files.
+fn everything_else(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
+    // The blobs of a run are its events, which are exported above.
+    let runs = own.packs().join("backtest");
+    let mut folders = vec![own.folder().to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(unread(error)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(unread)?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(unread)?);
+            if kind.is_dir() && path != runs {
+                folders.push(path);
+            } else if kind.is_file() {
+                file(own, &path, target)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn file(own: &Home, path: &Path, target: &mut Target<'_>) -> Result<(), Failure> {
+    let name = path.strip_prefix(own.folder()).unwrap_or(path);
+    let Some(name) = name.to_str() else {
+        return Err(unread(format!("the name of `{}` is not UTF-8", path.display())));
+    };
+    let is_of_a_pack = path.starts_with(own.packs());
+    // Parts of a database that is open, and locks.
+    let is_part = ["-wal", "-shm", "-journal", ".lock"].iter().any(|end| name.ends_with(end));
+    if is_of_a_pack && is_part {
+        return Ok(());
+    }
+    let mut opened = File::open(path).map_err(unread)?;
+    let mut start = Vec::new();
+    (&mut opened).take(16).read_to_end(&mut start).map_err(unread)?;
+    if is_of_a_pack && dump::is_database(&start) {
+        return tables(path, name, target);
+    }
+    let mut copy = target.create(&format!("files/{name}"))?;
+    io::copy(&mut start.as_slice().chain(opened), &mut copy)
+        .and_then(|_| copy.flush())
+        .map_err(|error| target.failed(&error))
+}
+
+/// The key that signs review tokens is the server's.
+const SECRETS: [(&str, &str); 1] = [("packs/noema.db", "meta")];
+
+fn tables(path: &Path, name: &str, target: &mut Target<'_>) -> Result<(), Failure> {
+    let database = name.trim_start_matches("packs/").trim_end_matches(".db");
+    let mut files = BTreeMap::new();
+    dump::dump(path, |table, row| {
+        if SECRETS.contains(&(name, table)) {
+            return Ok(());
+        }
+        if !files.contains_key(table) {
+            let file = target.create(&format!("tables/{database}/{table}.jsonl"))?;
+            files.insert(table.to_owned(), file);
+        }
+        match files.get_mut(table) {
+            Some(file) => writeln!(file, "{row}").map_err(|error| target.failed(&error)),
+            None => Ok(()),
+        }
+    })
+    .map_err(|error| match error {
+        DumpError::Store(error) => unread(error),
+        DumpError::Receiver(failure) => failure,
+    })?;
+    let mut files = files.into_values();
+    files.try_for_each(|mut file| file.flush()).map_err(|error| target.failed(&error))
+}
+
+/// Records of the person's calls in the kernel's database, which all tenants share.
+fn idempotency_records(
+    home: &Home,
+    person: &TenantId,
+    target: &mut Target<'_>,
+) -> Result<(), Failure> {
+    let (file, mut rows) = (home.kernel(), Vec::new());
+    if file.exists() {
+        let view = AuditView::Person(person.clone());
+        dump::dump(&file, |table, row| {
+            let partition = row.get("partition").and_then(Value::as_str);
+            if table == "mutation" && partition.is_some_and(|partition| view.includes(partition)) {
+                rows.push(row.clone());
+            }
+            Ok::<_, Infallible>(())
+        })
+        .map_err(unread)?;
+    }
+    target.lines("tables/kernel/mutation.jsonl", &rows)
+}
+
+/// The person's calls, as `panoply audit export` writes them.
 fn calls(home: &Home, person: &TenantId, target: &mut Target<'_>) -> Result<(), Failure> {
-    let log = SqliteAuditLog::open(&home.audit_log()).map_err(unread)?;
-    let view = AuditView::Person(person.clone());
-    let filter = AuditFilter { view, limit: usize::MAX >> 1, ..AuditFilter::default() };
-    let rows = block_on(log.read(filter))?.map_err(|error| Failure::work(error.message))?;
-    log.close();
-    target.lines("audit.jsonl", &rows.iter().map(audit::as_json).collect::<Vec<_>>())
+    let mut file = target.create("audit.jsonl")?;
+    let log = home.audit_log();
+    if log.exists() {
+        audit_log::export(&log, &AuditView::Person(person.clone()), &mut file).map_err(unread)?;
+    }
+    file.flush().map_err(|error| target.failed(&error))
 }
 
 fn unread(error: impl std::fmt::Display) -> Failure {
