@@ -16,6 +16,7 @@ use crate::error::{ErrorKind, ToolError};
 use crate::ids::{CallId, CorrelationId, TraceId};
 use crate::mutation::Mutation;
 use crate::permission::{Grants, Profile};
+use crate::pipeline::LimitScope;
 use crate::tenant::{DataVersions, Principal, Tenants};
 
 /// Passed to every handler together with its parameters.
@@ -211,12 +212,23 @@ impl Caller {
             .hint("see your own calls with `get-audit-trail`, or use a key of an operator"))
     }
 
-    /// Key of rate limits: all credentials of a person share one budget. Credentials of the local
-    /// tenant have one each.
-    pub fn limit_key(&self) -> &str {
+    /// Refuses callers who may not see who has an account: all but operators and the owner of the
+    /// home.
+    pub fn require_users(&self) -> Result<(), ToolError> {
+        let is_owner = self.tenants == Tenants::default() && self.grants.allow("users:admin");
+        if self.grants.allow("users:read") && (self.operator || is_owner) {
+            return Ok(());
+        }
+        let message = "the users of this server are shown to its operators only";
+        Err(ToolError::new(ErrorKind::Forbidden, "FORBIDDEN", message)
+            .hint("use a key with the profile `operator`"))
+    }
+
+    /// Whose budget of rate limits the calls use.
+    pub fn limit_scope(&self) -> LimitScope<'_> {
         match self.tenants.person.is_local() {
-            true => &self.partition,
-            false => self.tenants.person.as_str(),
+            true => LimitScope::Credential(&self.partition),
+            false => LimitScope::Person(&self.tenants.person),
         }
     }
 }

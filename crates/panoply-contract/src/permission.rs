@@ -52,6 +52,10 @@ const fn tail_equals(bytes: &[u8], from: usize, expected: &[u8]) -> bool {
     true
 }
 
+/// Permission to read what others share with the caller, for callers who may read no data of
+/// their own tenant.
+pub const SHARED_ITEMS: &str = "shared-items:read";
+
 /// A named set of grants.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -63,7 +67,8 @@ pub enum Profile {
     Agent,
     /// Read-only access.
     Reader,
-    /// Operation of the server: health, metrics, audit rows and users; no data of a tenant.
+    /// Operation of the server: health, metrics, audit rows and users; no data of a tenant, except
+    /// for items that their owner shares with the operator.
     Operator,
 }
 
@@ -103,9 +108,16 @@ impl Profile {
             ],
             Self::Agent => &["*:read", "*:create", "*:update", "*:import", "*:export", "*:run"],
             Self::Reader => &["*:read"],
-            Self::Operator => {
-                &["tools:read", "metrics:read", "metrics:admin", "audit:read", "audit:admin"]
-            }
+            Self::Operator => &[
+                "tools:read",
+                "metrics:read",
+                "metrics:admin",
+                "audit:read",
+                "audit:admin",
+                "users:read",
+                "shares:read",
+                SHARED_ITEMS,
+            ],
         }
     }
 }

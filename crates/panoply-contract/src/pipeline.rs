@@ -23,7 +23,7 @@ pub(crate) use self::execute::{guarded, within};
 use self::finish::HintsJson;
 pub(crate) use self::lanes::{Lane, Lanes};
 use self::limits::Authority;
-pub use self::limits::{Limiter, LocalLimiter};
+pub use self::limits::{LimitScope, Limiter, LocalLimiter};
 pub(crate) use self::resource_read::{ResourceRead, recorded};
 use crate::audit::{Audit, AuditEntry, Fingerprint};
 use crate::context::CallContext;
@@ -96,7 +96,7 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, mut cx: CallContext) ->
         started,
         now,
         now_text: truncate_to_millisecond(now).to_string(),
-        needs_consent: false,
+        authority: Authority::Granted,
     };
     call.observe_start();
     let admitted = admit(&mut call);
@@ -130,7 +130,7 @@ fn truncate_to_millisecond(now: Timestamp) -> Timestamp {
 fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
     limits::size_cap(call)?;
     limits::not_removed(call)?;
-    call.needs_consent = limits::authorise(call)? == Authority::NeedsConsent;
+    call.authority = limits::authorise(call)?;
     limits::rate_limit(call)?;
     if let Cow::Owned(corrected) = validate::validate(call)? {
         call.corrected_input = Some(corrected);
@@ -140,7 +140,7 @@ fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
 
 /// Runs the handler within its deadline, in a lane if it may block, and verifies the result.
 async fn answer(call: &Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<ToolError>> {
-    let (call, claim) = if call.needs_consent {
+    let (call, claim) = if call.authority == Authority::NeedsConsent {
         // Boxed, like the lane below: the future of a call has the size of its largest branch.
         match Box::pin(consent::obtain(call, claim)).await? {
             consent::Obtained::Replay(outcome) => return Ok(outcome),
@@ -191,8 +191,8 @@ struct Call {
     now: Timestamp,
     /// Formatted once: it appears several times in a reply.
     now_text: String,
-    /// The caller lacks a permission that user consent can replace.
-    needs_consent: bool,
+    /// Why the caller may do it.
+    authority: Authority,
 }
 
 impl Call {

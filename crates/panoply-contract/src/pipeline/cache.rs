@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use moka::future::Cache;
 
+use super::limits::Authority;
 use super::{CachedReply, Call, Outcome, execute};
 use crate::audit::Fingerprint;
 use crate::context::Lang;
@@ -63,7 +64,12 @@ impl ReplyCache {
 
 /// Returns a fresh cached reply, or computes and caches one.
 pub(super) async fn cached_or_computed(call: &Call) -> Result<Outcome, Arc<ToolError>> {
-    let Some(ttl) = call.entry().spec.cache.ttl() else {
+    let ttl = match call.authority {
+        // A cached reply may be of the caller's tenant.
+        Authority::SharedItems => None,
+        Authority::Granted | Authority::NeedsConsent => call.entry().spec.cache.ttl(),
+    };
+    let Some(ttl) = ttl else {
         return Ok(Outcome::computed(execute::handle(call).await?, CacheUse::None));
     };
     let replies = &call.kernel.cache.replies;

@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use futures::FutureExt;
 
+use super::limits::Authority;
 use super::{CachedReply, Call, validate};
 use crate::audit::Fingerprint;
 use crate::consent::Question;
 use crate::context::CallContext;
 use crate::error::{ErrorKind, ToolError};
 use crate::json::Json;
+use crate::kernel::forbidden;
 use crate::registry::ToolEntry;
 use crate::reply::Reply;
 
@@ -29,14 +31,12 @@ static REPLIES: AtomicU64 = AtomicU64::new(0);
 /// Runs the handler on the current task.
 pub(super) async fn handle(call: &Call) -> Result<CachedReply, ToolError> {
     let entry = call.entry();
-    let handler = Arc::clone(&entry.handler);
-    let handling = guard_sync(|| handler.call(call.arguments(), Arc::clone(&call.cx)))?
-        .map_err(|error| validate::unparsed(entry, &error))?;
-    let (reply, is_shared) = match until_cancelled(call, handling).await {
-        Err(error) if error.kind == ErrorKind::NotFound && !entry.spec.category.mutates() => {
-            (shared(call, error).await?, true)
+    let (reply, is_shared) = match call.authority {
+        Authority::SharedItems => {
+            let refused = forbidden(&call.cx.caller, entry.spec.permissions);
+            (shared(call, refused).await?, true)
         }
-        handled => (handled?, false),
+        Authority::Granted | Authority::NeedsConsent => own_or_shared(call).await?,
     };
     verify(entry, &reply)?;
     let (fingerprint, bytes) = Fingerprint::of_json(&reply.data)?;
@@ -55,6 +55,20 @@ pub(super) async fn handle(call: &Call) -> Result<CachedReply, ToolError> {
     Ok(CachedReply { data, notes, in_hash, out_hash, bytes, computed_at, hints, is_shared })
 }
 
+/// The reply from the caller's own data, or else from what others share; whether it is the latter.
+async fn own_or_shared(call: &Call) -> Result<(Reply<Json>, bool), ToolError> {
+    let entry = call.entry();
+    let handler = Arc::clone(&entry.handler);
+    let handling = guard_sync(|| handler.call(call.arguments(), Arc::clone(&call.cx)))?
+        .map_err(|error| validate::unparsed(entry, &error))?;
+    match until_cancelled(call, handling).await {
+        Err(error) if error.kind == ErrorKind::NotFound && !entry.spec.category.mutates() => {
+            Ok((shared(call, error).await?, true))
+        }
+        handled => Ok((handled?, false)),
+    }
+}
+
 /// Cancellation drops a handler at an await point; a handler that computes must call
 /// `check_cancelled`.
 async fn until_cancelled<T>(
@@ -68,8 +82,7 @@ async fn until_cancelled<T>(
     }
 }
 
-/// The reply from what others share with the caller; otherwise `unknown`, the error of the
-/// caller's own data.
+/// The reply from what others share with the caller; otherwise the error `unknown`.
 async fn shared(call: &Call, unknown: ToolError) -> Result<Reply<Json>, ToolError> {
     let handler = Arc::clone(&call.entry().handler);
     match handler.call_shared(call.arguments(), Arc::clone(&call.cx)) {

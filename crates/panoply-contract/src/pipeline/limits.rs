@@ -15,7 +15,9 @@ use super::Call;
 use crate::clock::Clock;
 use crate::error::{ErrorKind, ToolError};
 use crate::kernel::{forbidden, read_only};
+use crate::permission::SHARED_ITEMS;
 use crate::spec::RateLimit;
+use crate::tenant::TenantId;
 
 /// Number of checks between evictions of idle callers.
 const CHECKS_BETWEEN_SWEEPS: u32 = 4096;
@@ -52,6 +54,8 @@ pub(super) enum Authority {
     Granted,
     /// User consent, which still has to be obtained.
     NeedsConsent,
+    /// The permission to read what others share with the caller, and nothing else.
+    SharedItems,
 }
 
 pub(super) fn authorise(call: &Call) -> Result<Authority, ToolError> {
@@ -69,6 +73,9 @@ pub(super) fn authorise(call: &Call) -> Result<Authority, ToolError> {
     if can_ask && call.kernel.takes_consent(call.entry(), &caller.grants) {
         return Ok(Authority::NeedsConsent);
     }
+    if reads_shared_items(call) {
+        return Ok(Authority::SharedItems);
+    }
     let refused = forbidden(caller, spec.permissions);
     Err(match call.entry().handler.consent_rule() {
         Some(rule) => refused.hint(rule.other_ways),
@@ -76,11 +83,22 @@ pub(super) fn authorise(call: &Call) -> Result<Authority, ToolError> {
     })
 }
 
+/// Whether a caller without permission for the tool may still use it on shared items: a query of a
+/// caller who can receive shares.
+fn reads_shared_items(call: &Call) -> bool {
+    let (spec, grants) = (call.entry().spec, &call.cx.caller.grants);
+    let missing = grants.missing(spec.permissions);
+    !spec.category.mutates()
+        && !call.tenant().is_local()
+        && grants.allow(SHARED_ITEMS)
+        && missing.iter().all(|permission| permission.ends_with(":read"))
+}
+
 pub(super) fn rate_limit(call: &Call) -> Result<(), ToolError> {
     let spec = call.entry().spec;
     let Some(limit) = spec.rate_limit else { return Ok(()) };
     let (limiter, name) = (&call.kernel.services.limiter, spec.name);
-    limiter.check(name, limit, call.cx.caller.limit_key()).map_err(|wait| {
+    limiter.check(name, limit, call.cx.caller.limit_scope()).map_err(|wait| {
         ToolError::new(
             ErrorKind::RateLimited,
             "RATE_LIMITED",
@@ -91,11 +109,36 @@ pub(super) fn rate_limit(call: &Call) -> Result<(), ToolError> {
     })
 }
 
+/// Whose calls count against one budget.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LimitScope<'a> {
+    /// All credentials of a person together.
+    Person(&'a TenantId),
+    /// One credential of the local tenant, by its partition: its callers are different people.
+    Credential(&'a str),
+}
+
+impl LimitScope<'_> {
+    /// A text that differs from that of every other scope: partitions of the local tenant do not
+    /// begin like the id of a person.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Person(person) => person.as_str(),
+            Self::Credential(partition) => partition,
+        }
+    }
+}
+
 /// Rate limits per person and tool. An implementation over a shared store limits all replicas
 /// together.
 pub trait Limiter: Send + Sync + 'static {
-    /// Admits a call of a tool by the person `key`, or returns the time to wait.
-    fn check(&self, tool: &'static str, limit: RateLimit, key: &str) -> Result<(), Duration>;
+    /// Admits a call of a tool within a budget, or returns the time to wait.
+    fn check(
+        &self,
+        tool: &'static str,
+        limit: RateLimit,
+        scope: LimitScope<'_>,
+    ) -> Result<(), Duration>;
 }
 
 /// Limits of this process. GCRA: a bucket of `max_calls` that refills evenly.
@@ -131,8 +174,13 @@ impl LocalLimiter {
 }
 
 impl Limiter for LocalLimiter {
-    fn check(&self, tool: &'static str, limit: RateLimit, key: &str) -> Result<(), Duration> {
-        self.bucket(tool, limit).map_or(Ok(()), |bucket| bucket.check(key, &self.clock))
+    fn check(
+        &self,
+        tool: &'static str,
+        limit: RateLimit,
+        scope: LimitScope<'_>,
+    ) -> Result<(), Duration> {
+        self.bucket(tool, limit).map_or(Ok(()), |bucket| bucket.check(scope.key(), &self.clock))
     }
 }
 

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::backtest::http_routes::{self, RunStores, RunWriter};
 use super::keys::{self, StoredKeys};
 use super::setup::clients::http_configuration;
+use super::user_routes;
 use super::{LogReader, Session, start_log};
 use crate::app::{App, Storage};
 use crate::cli::Http;
@@ -218,11 +219,12 @@ fn options(
     options.force = shutdown.force.clone();
     options.ready = Arc::new(move || health.readiness());
     options.metrics = Arc::new(move || observe::metrics::render(&measured));
+    options.protected = user_routes::routes(&admission.keys);
     let packs = kernel.registry().packs();
     if packs.iter().any(|pack| pack.info.name == panoply_api::PACK) {
         let page = config.listen.ip().is_loopback();
         let routes = panoply_api::routes(kernel, panoply_api::Options { graphiql: page });
-        options.protected = routes.protected;
+        options.protected = options.protected.merge(routes.protected);
         options.streaming = routes.streaming;
         options.public = routes.public;
     }

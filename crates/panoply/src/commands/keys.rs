@@ -199,6 +199,14 @@ impl StoredKeys {
         Ok(Some(self.users.get_or_init(|| opened)))
     }
 
+    /// All users as JSON, as `panoply users list --json` prints them.
+    pub(super) fn list_users(&self) -> Result<Vec<Value>, StoreError> {
+        match self.users()? {
+            Some(users) => super::users::all_as_json(users),
+            None => Ok(Vec::new()),
+        }
+    }
+
     pub(super) fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
         self.store()?.map_or_else(|| Ok(Vec::new()), |store| store.list())
     }

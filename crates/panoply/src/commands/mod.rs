@@ -25,6 +25,7 @@ mod setup;
 pub(crate) mod stdio;
 mod tools;
 mod ttm;
+mod user_routes;
 mod users;
 
 use std::path::PathBuf;

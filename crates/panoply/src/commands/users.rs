@@ -10,7 +10,7 @@ use panoply_contract::clock::Clock as _;
 use panoply_contract::table::Table;
 use panoply_contract::tenant::{Principal, TenantId, TenantKind};
 use panoply_store::users::{TenantRecord, UsersError};
-use panoply_store::{Home, KernelDb, SystemClock, Users};
+use panoply_store::{Home, KernelDb, StoreError, SystemClock, Users};
 use serde_json::{Value, json};
 
 use super::Session;
@@ -115,12 +115,7 @@ fn print_added(added: &TenantRecord, json: bool) -> Result<ExitCode, Failure> {
 }
 
 fn list(users: &Users, json: bool) -> Result<ExitCode, Failure> {
-    let records = users.list().map_err(UsersError::from).map_err(failed)?;
-    let mut rows = Vec::new();
-    for record in records {
-        let member = users.workspaces(&record.id).map_err(UsersError::from).map_err(failed)?;
-        rows.push((record, member));
-    }
+    let rows = with_workspaces(users).map_err(UsersError::from).map_err(failed)?;
     let mut out = Out::new();
     if json {
         out.json(&rows.iter().map(|(one, member)| as_json(one, member)).collect::<Vec<_>>())?;
@@ -137,6 +132,21 @@ fn list(users: &Users, json: bool) -> Result<ExitCode, Failure> {
     }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// All persons and workspaces, with the workspaces of each person.
+fn with_workspaces(users: &Users) -> Result<Vec<(TenantRecord, Vec<String>)>, StoreError> {
+    let with_workspaces = |record: TenantRecord| {
+        let member = users.workspaces(&record.id)?;
+        Ok((record, member))
+    };
+    users.list()?.into_iter().map(with_workspaces).collect()
+}
+
+/// All persons and workspaces.
+pub(super) fn all_as_json(users: &Users) -> Result<Vec<Value>, StoreError> {
+    let rows = with_workspaces(users)?;
+    Ok(rows.iter().map(|(record, member)| as_json(record, member)).collect())
 }
 
 fn as_json(record: &TenantRecord, workspaces: &[String]) -> Value {
