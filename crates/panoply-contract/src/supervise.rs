@@ -192,9 +192,11 @@ struct View {
 }
 
 /// Whether a tool may make a tenant's data grow: a mutation that does more than update and delete.
+/// A destructive tool frees space, whatever permission it needs.
 fn adds_data(spec: &ToolSpec) -> bool {
     let adds = ["create", "import", "export", "write", "run"];
     spec.category.mutates()
+        && !spec.annotations.destructive
         && spec.permissions.iter().any(|permission| {
             permission.split_once(':').is_some_and(|(_, action)| adds.contains(&action))
         })
