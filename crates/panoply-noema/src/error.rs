@@ -136,10 +136,3 @@ impl NoemaError {
         Self::Store(StoreFailure { code: None, message: message.into() })
     }
 }
-
-impl From<rusqlite::Error> for NoemaError {
-    fn from(error: rusqlite::Error) -> Self {
-        let code = error.sqlite_extended_error_code();
-        Self::Store(StoreFailure { code, message: error.to_string() })
-    }
-}

@@ -42,6 +42,11 @@ fn every_insert_names_its_columns() {
 }
 
 #[test]
+fn sqlite_stays_behind_the_stores() {
+    assert_none(&tidy::store_seam::mentions(&Repository::here()));
+}
+
+#[test]
 fn no_confidence_is_written_down() {
     assert_none(&tidy::confidence::literals(&Repository::here()));
 }

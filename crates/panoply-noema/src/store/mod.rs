@@ -9,6 +9,9 @@ pub mod sqlite;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
+#[cfg(feature = "tools")]
+use panoply_contract::mutation::MutationRecord;
+
 use crate::card::{Card, Hold, Review, ReviewKind};
 use crate::deck::Deck;
 use crate::error::{NoemaError, Result};
@@ -81,12 +84,6 @@ pub struct NewAction<'a> {
     pub at: Micros,
     /// Partition of the caller.
     pub actor: &'a str,
-}
-
-/// Extra rows written in the same transaction, such as the audit record of the call.
-pub trait Attachment {
-    /// Writes the rows.
-    fn write(&self, connection: &rusqlite::Connection) -> rusqlite::Result<()>;
 }
 
 /// A recorded action.
@@ -383,8 +380,9 @@ pub trait StoreWriter: StoreReader {
     fn begin_bulk(&mut self, rows: usize) -> Result<Rc<ExistingIds>>;
     /// Undoes an action; returns the number of restored rows.
     fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64>;
-    /// Writes `attachment` in the same transaction.
-    fn attach(&mut self, attachment: &dyn Attachment) -> Result<()>;
+    /// Stores the audit record of the call in the same transaction.
+    #[cfg(feature = "tools")]
+    fn record_call(&mut self, record: &MutationRecord) -> Result<()>;
     /// Deletes rows permanently that were soft-deleted before `before`.
     fn purge(&mut self, before: Micros) -> Result<u64>;
 }

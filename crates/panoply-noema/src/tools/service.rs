@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use panoply_contract::error::ErrorKind;
 use panoply_contract::evidence::Sample;
-use panoply_contract::mutation::{MutationLog as _, MutationRecord};
+use panoply_contract::mutation::MutationLog as _;
 use panoply_contract::prelude::*;
-use panoply_store::mutations::{HasMutations as _, MutationTable, SqliteMutationLog};
+use panoply_store::mutations::SqliteMutationLog;
 use panoply_store::roots::Roots;
 
 use super::wire::ActionId;
@@ -19,7 +19,7 @@ use crate::media::InvalidMedia;
 use crate::numbers::round_to_u32;
 use crate::queue::QueueCache;
 use crate::statistics::Calibration;
-use crate::store::{Attachment, NewAction, SqliteStore, Store, StoreReader, StoreWriter};
+use crate::store::{NewAction, SqliteStore, Store, StoreReader, StoreWriter};
 
 /// The service that all tools share.
 #[derive(Clone)]
@@ -91,7 +91,7 @@ impl NoemaService {
                 NoemaError::store("the reply could not be built")
             })?;
             if let Some(record) = &record {
-                writer.attach(&AuditAttachment { table: self.mutations.mutations(), record })?;
+                writer.record_call(record)?;
             }
             Ok(reply)
         });
@@ -123,18 +123,6 @@ impl NoemaService {
         SqliteMutationLog(Arc::clone(&self.mutations)).commit(&record)?;
         mutation.committed(record);
         Ok(())
-    }
-}
-
-/// Writes the audit record in the transaction of the change.
-struct AuditAttachment<'a> {
-    table: &'a MutationTable,
-    record: &'a MutationRecord,
-}
-
-impl Attachment for AuditAttachment<'_> {
-    fn write(&self, connection: &rusqlite::Connection) -> rusqlite::Result<()> {
-        self.table.insert(connection, self.record)
     }
 }
 

@@ -14,6 +14,7 @@ pub mod modules;
 pub mod phrases;
 pub mod portability;
 pub mod shape;
+pub mod store_seam;
 pub mod test_names;
 pub mod traceability;
 

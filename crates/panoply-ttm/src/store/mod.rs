@@ -12,7 +12,7 @@ mod user_index;
 #[cfg(test)]
 mod user_index_tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use panoply_store::StoreError;
@@ -268,7 +268,7 @@ fn json_list(list: &[String]) -> String {
 
 impl From<rusqlite::Error> for UserStoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self(Box::new(error))
+        Self(Box::new(StoreError::of(Path::new("ttm.db"), error)))
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! The file is created by the first run; a running server notices reports of other processes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use panoply_store::StoreError;
 use panoply_store::migrate::{self, Migration};
 use panoply_store::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
@@ -135,7 +136,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredReport> {
 
 impl From<rusqlite::Error> for ReportStoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self(Box::new(error))
+        Self(Box::new(StoreError::of(Path::new("ttm-eval.db"), error)))
     }
 }
 

@@ -53,12 +53,7 @@ pub(crate) fn stored_error(cause: Box<dyn std::error::Error + Send + Sync>) -> T
     use panoply_store::StoreError;
     match cause.downcast::<StoreError>() {
         Ok(error) => error.pack_error(INFO.name),
-        Err(cause) => match cause.downcast::<rusqlite::Error>() {
-            Ok(error) => {
-                StoreError::of(std::path::Path::new("ttm.db"), *error).pack_error(INFO.name)
-            }
-            Err(cause) => ToolError::system(cause.to_string()).hint(CHECK_HOME),
-        },
+        Err(cause) => ToolError::system(cause.to_string()).hint(CHECK_HOME),
     }
 }
 

@@ -26,7 +26,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::{ExistingIds, NewAction, Store, StoreReader, StoreWriter};
-use crate::error::Result;
+use crate::error::{NoemaError, Result, StoreFailure};
 use crate::fsrs::Zone;
 use crate::ids::ActionId;
 use crate::note::Form;
@@ -73,6 +73,9 @@ struct Transaction<'a> {
     changed_notes: text_index::ChangedNotes,
     /// Ids that existed before a bulk import.
     known: Option<Rc<ExistingIds>>,
+    /// Audit records of calls; set in write transactions.
+    #[cfg(feature = "tools")]
+    mutations: Option<&'a panoply_store::mutations::MutationTable>,
 }
 
 impl SqliteStore {
@@ -167,6 +170,8 @@ impl<'a> Transaction<'a> {
             default_zone: Zone::UTC,
             changed_notes: text_index::ChangedNotes::None,
             known: None,
+            #[cfg(feature = "tools")]
+            mutations: None,
         }
     }
 }
@@ -226,6 +231,8 @@ impl Store for SqliteStore {
             text_index: Some(&self.text_index),
             secret: Some(&self.secret),
             default_zone: self.default_zone,
+            #[cfg(feature = "tools")]
+            mutations: Some(&self.mutations),
             ..Transaction::new(&connection, id.0, own_changes)
         };
         write(&mut transaction, id)?;
@@ -245,6 +252,13 @@ impl Store for SqliteStore {
         let connection = self.lock();
         let own_changes = self.own_changes.load(Ordering::SeqCst);
         Transaction::new(&connection, 0, own_changes).version().unwrap_or(own_changes)
+    }
+}
+
+impl From<rusqlite::Error> for NoemaError {
+    fn from(error: rusqlite::Error) -> Self {
+        let code = error.sqlite_extended_error_code();
+        Self::Store(StoreFailure { code, message: error.to_string() })
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+#[cfg(feature = "tools")]
+use panoply_contract::mutation::MutationRecord;
 use rusqlite::Params;
 
 use super::read::phase_code;
@@ -18,7 +20,7 @@ use crate::learner::LearnerSettings;
 use crate::media::MediaFile;
 use crate::note::{self, FIELD_SEPARATOR, Note, NoteType, PastContent};
 use crate::numbers::len_to_u64;
-use crate::store::{Attachment, ExistingIds, Session, StoreReader as _, StoreWriter, Tally};
+use crate::store::{ExistingIds, Session, StoreReader as _, StoreWriter, Tally};
 
 impl Transaction<'_> {
     /// Writes a row and records its before-image.
@@ -421,8 +423,12 @@ impl StoreWriter for Transaction<'_> {
         self.undo_action(action, now)
     }
 
-    fn attach(&mut self, attachment: &dyn Attachment) -> Result<()> {
-        Ok(attachment.write(self.connection)?)
+    #[cfg(feature = "tools")]
+    fn record_call(&mut self, record: &MutationRecord) -> Result<()> {
+        let mutations = self
+            .mutations
+            .ok_or_else(|| NoemaError::store("a call is recorded in a write transaction only"))?;
+        Ok(mutations.insert(self.connection, record)?)
     }
 
     fn purge(&mut self, before: Micros) -> Result<u64> {
