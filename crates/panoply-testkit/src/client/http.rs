@@ -82,6 +82,11 @@ impl HttpServer {
         self.output.text()
     }
 
+    /// The server's process id.
+    pub fn id(&self) -> u32 {
+        self.process.child.id()
+    }
+
     /// Sends a signal by its short name, such as `TERM`.
     pub fn signal(&self, name: &str) {
         self.process.signal(name);

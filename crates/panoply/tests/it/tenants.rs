@@ -3,6 +3,7 @@
 //! Each tenant has a canary, a word that occurs in its cards, events and documents only. A reply to
 //! the other tenant that contains it is a leak.
 
+mod examples;
 mod random_calls;
 mod shares;
 mod sharing;
@@ -16,7 +17,7 @@ use self::two_tenants::{Actor, RUN, TwoTenants};
 
 #[test]
 fn no_canary_of_a_tenant_is_in_a_reply_to_another() {
-    let world = TwoTenants::separate().with_documents();
+    let world = TwoTenants::separate().with_documents().with_package();
     let items = shares::items(&world);
     let found = RandomCalls::new(&world, 0x5eed).with_items(items).run(1_000);
     assert_eq!(found.leaks, Vec::<String>::new());
@@ -28,7 +29,7 @@ fn no_canary_of_a_tenant_is_in_a_reply_to_another() {
 #[test]
 #[ignore = "10,000 calls take minutes"]
 fn no_canary_of_a_tenant_is_in_a_reply_to_another_long() {
-    let world = TwoTenants::separate().with_documents();
+    let world = TwoTenants::separate().with_documents().with_package();
     let items = shares::items(&world);
     let found = RandomCalls::new(&world, 0xf00d).with_items(items).run(10_000);
     assert_eq!(found.leaks, Vec::<String>::new());
@@ -66,6 +67,26 @@ fn a_second_owner_cannot_read_or_change_what_is_not_theirs() {
     assert_eq!(ann.ids("search-cards", "card_"), cards);
     let found = ann.call("describe_run", json!({"runId": RUN}));
     assert!(found.to_string().contains(&ann.canary), "{found}");
+}
+
+/// A note's GUID identifies it within a collection, not on the server.
+#[test]
+fn notes_of_one_package_are_separate_in_each_collection() {
+    let world = TwoTenants::separate();
+    let (ann, bob) = (&world.actors[0], &world.actors[1]);
+    let first = ann.import_package();
+    let second = bob.import_package();
+    assert!(first["notesAdded"].as_u64().is_some_and(|notes| notes > 0), "{first}");
+    for count in ["notesAdded", "cards", "reviews", "decks", "media"] {
+        assert_eq!(first[count], second[count], "{count}: {first} {second}");
+    }
+    assert_eq!(second["notesUnchanged"], json!(0), "{second}");
+    let again = bob.import_package();
+    assert_eq!(again["notesAdded"], json!(0), "the GUIDs are equal: {again}");
+    let before = bob.ids("search-cards", "card_");
+    let deleted = ann.call("delete-cards", json!({"cardIds": ann.ids("search-cards", "card_")}));
+    assert_eq!(deleted["isError"], json!(false), "{deleted}");
+    assert_eq!(bob.ids("search-cards", "card_"), before);
 }
 
 /// An id of another tenant is answered as an unknown one: same code, same words, same shape.
@@ -143,6 +164,87 @@ fn an_operator_sees_metrics_and_all_audit_rows_but_no_data() {
 }
 
 #[test]
+fn an_operator_sees_the_users_and_nobody_else_does() {
+    let world = TwoTenants::separate();
+    let list = |actor: &Actor| actor.client.get("/users");
+    for key in [&["--profile", "operator"][..], &["--profile", "owner"]] {
+        let found = list(&world.key(key)).json();
+        let users = found["users"].as_array().unwrap();
+        let names: Vec<&str> = users.iter().filter_map(|user| user["name"].as_str()).collect();
+        assert_eq!(names, ["ann", "bob"], "{found}");
+        let tenants = users.iter().map(|user| user["tenant"].as_str().unwrap());
+        assert!(tenants.eq(world.actors.iter().map(|actor| actor.tenant.as_str())), "{found}");
+    }
+    for key in [
+        &["--profile", "reader"][..],
+        &["--profile", "agent"],
+        &["--profile", "owner", "--user", "ann"],
+    ] {
+        let refused = list(&world.key(key));
+        assert_eq!(refused.status, 403, "{key:?}: {}", refused.text());
+        assert!(!refused.text().contains("bob"));
+    }
+    assert_eq!(world.server.client().get("/users").status, 401);
+}
+
+/// "No tenant's data unless granted": an operator with a user of its own can receive shares.
+#[test]
+fn an_operator_reads_what_is_shared_with_it_and_nothing_else() {
+    let world = TwoTenants::separate();
+    let added = world.place.run(&["users", "add", "ops", "--json"]).json();
+    let tenant = added["tenant"].as_str().unwrap().to_owned();
+    let key = |profile: &str| Actor {
+        tenant: tenant.clone(),
+        ..world.key(&["--user", "ops", "--profile", profile])
+    };
+    let (operator, owner) = (key("operator"), key("owner"));
+    let listed = operator.call("list-shares", json!({}));
+    assert_eq!(listed["structuredContent"]["data"]["person"], json!(tenant), "{listed}");
+    let own_deck = owner.call("create-deck", json!({"name": "zqopszq"}));
+    assert_eq!(own_deck["isError"], json!(false), "{own_deck}");
+    // A reply to the owner of the same tenant must not be served to the operator from a cache.
+    assert!(owner.call("list-decks", json!({})).to_string().contains("zqopszq"));
+    for item in shares::items(&world) {
+        let read = |(method, params): (&'static str, Value)| {
+            operator.client.rpc("/mcp", method, params).to_string()
+        };
+        let tools = || item.reads().into_iter().filter(|(method, _)| *method == "tools/call");
+        for call in tools() {
+            let reply = read(call);
+            assert!(reply.contains("FORBIDDEN"), "{}: {reply}", item.pack);
+        }
+        assert_eq!(item.share(&world.actors[0], &operator)["isError"], json!(false));
+        for call in tools() {
+            let reply = read(call);
+            assert!(reply.contains(&item.canary), "{}: {reply}", item.pack);
+            assert!(!reply.contains(&world.actors[0].canary), "{reply}");
+        }
+        for (tool, arguments) in [
+            ("list-decks", json!({})),
+            ("search-cards", json!({"query": ""})),
+            ("list_backtest_runs", json!({})),
+        ] {
+            let reply = operator.call(tool, arguments).to_string();
+            assert!(!reply.contains("zqopszq"), "own data: {reply}");
+            assert!(world.actors.iter().all(|actor| !reply.contains(&actor.canary)), "{reply}");
+        }
+        item.withdraw(&world.actors[0], &operator);
+        for call in tools() {
+            let reply = read(call);
+            assert!(reply.contains("FORBIDDEN"), "{}: {reply}", item.pack);
+        }
+    }
+    let deck = world.actors[0].deck();
+    for (tool, arguments) in [
+        ("delete-deck", json!({"deckId": deck})),
+        ("create-deck", json!({"name": "Mine"})),
+        ("export-package", json!({"format": "csv"})),
+    ] {
+        assert_eq!(code(&operator.call(tool, arguments)), "FORBIDDEN", "{tool}");
+    }
+}
+
+#[test]
 fn members_of_a_workspace_share_runs_and_not_cards() {
     let world = TwoTenants::separate();
     for user in ["ann", "bob"] {
@@ -191,7 +293,7 @@ fn grpc_answers_from_the_data_of_the_callers_tenant() {
 }
 
 /// The code of a failed call.
-fn code(reply: &Value) -> String {
+pub(crate) fn code(reply: &Value) -> String {
     let found = ["/structuredContent/error/code", "/_meta/panoply~1error/error/code"];
     let code = found.iter().find_map(|place| reply.pointer(place)?.as_str());
     code.unwrap_or_else(|| panic!("no error: {reply}")).to_owned()

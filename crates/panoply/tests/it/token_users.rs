@@ -85,6 +85,98 @@ fn the_workspace_claim_selects_whose_runs_are_seen() {
     }
 }
 
+/// Two subjects of one issuer over all that both have under the same name and id.
+#[test]
+fn two_subjects_do_not_see_change_or_replay_each_others_data() {
+    let (url, _) = issuer("200 OK", key_set().to_string());
+    let place = Place::new();
+    let variables = [("PANOPLY_OAUTH_NEW_USERS", "1")];
+    let server = serve_with(&place, &["noema", "backtest"], &url, &variables);
+    let of = |subject: &str| caller(&server, json!({"sub": subject}));
+    let subjects = [("ann@example.com", "zqannzq"), ("bob@example.com", "zqbobzq")];
+    let run = "/backtest/runs/11111111-1111-4111-8111-111111111111";
+    for (subject, canary) in subjects {
+        let client = of(subject);
+        // The same idempotency key must not replay the reply to another.
+        let arguments = json!({"name": "Same name", "description": canary});
+        let meta = json!({"panoply/idempotencyKey": "same-key"});
+        let made = json!({"name": "create-deck", "arguments": arguments, "_meta": meta});
+        let made = client.rpc("/mcp", "tools/call", made)["result"].clone();
+        assert_eq!(made["isError"], json!(false), "{made}");
+        let deck = made["structuredContent"]["data"]["deck"]["deckId"].clone();
+        let notes = json!([{"front": canary, "back": canary}]);
+        let cards = call(&client, "create-cards", json!({"deckId": deck, "notes": notes}));
+        assert_eq!(cards["result"]["isError"], json!(false), "{cards}");
+        let header = json!({"strategyName": canary}).to_string();
+        assert_eq!(client.request("PUT", run, &[], header.as_bytes()).status, 201);
+    }
+    for (number, (subject, own)) in subjects.into_iter().enumerate() {
+        let (client, other) = (of(subject), subjects[1 - number].1);
+        for (tool, arguments) in [
+            ("search-cards", json!({"query": ""})),
+            ("search-cards", json!({"query": other})),
+            ("list-decks", json!({})),
+            ("list_backtest_runs", json!({})),
+            ("get-audit-trail", json!({"limit": 100})),
+        ] {
+            let reply = call(&client, tool, arguments.clone()).to_string();
+            let echo = arguments["query"] == json!(other);
+            assert!(echo || !reply.contains(other), "{subject} {tool}: {reply}");
+            assert!(!echo || !reply.contains("\"cardId\""), "{subject} {tool}: {reply}");
+        }
+        let found = call(&client, "search-cards", json!({"query": ""})).to_string();
+        assert!(found.contains(own), "{subject}: {found}");
+        assert_eq!(client.get(run).json()["header"]["strategyName"], json!(own));
+    }
+    let people = server_tenants(&place);
+    assert_eq!(people.len(), 2);
+    let log = place.run(&["audit", "export"]).good();
+    assert!(!log.contains("example.com\"") && !log.contains("ann@"), "{log}");
+    assert!(people.iter().all(|person| log.contains(person)), "{log}");
+}
+
+/// Files of more tenants than `[tenants] open` are not kept open.
+#[cfg(target_os = "linux")]
+#[test]
+fn open_files_are_bounded_however_many_tenants_call() {
+    const OPEN: usize = 3;
+    let (url, _) = issuer("200 OK", key_set().to_string());
+    let place = Place::new();
+    place.file("home/config.toml", &format!("[tenants]\nopen = {OPEN}\n"));
+    let variables = [("PANOPLY_OAUTH_NEW_USERS", "1")];
+    let server = serve_with(&place, &["noema", "backtest"], &url, &variables);
+    let use_all_packs = |number: usize| {
+        let client = caller(&server, json!({"sub": format!("subject-{number}")}));
+        let made = call(&client, "create-deck", json!({"name": format!("zq{number}zq")}));
+        assert_eq!(made["result"]["isError"], json!(false), "{made}");
+        let run = format!("/backtest/runs/11111111-1111-4111-8111-{number:012}");
+        assert_eq!(client.request("PUT", &run, &[], b"").status, 201);
+        assert!(deck_names(&client).contains(&format!("zq{number}zq")));
+    };
+    let database_files = || {
+        let folder = format!("/proc/{}/fd", server.id());
+        let links = std::fs::read_dir(folder).unwrap().filter_map(|entry| {
+            std::fs::read_link(entry.unwrap().path()).ok()?.to_str().map(str::to_owned)
+        });
+        links.filter(|link| link.contains("/tenants/")).count()
+    };
+    (0..=OPEN).for_each(use_all_packs);
+    let full = database_files();
+    assert!(full > 0, "files of tenants are open");
+    (OPEN + 1..40).for_each(use_all_packs);
+    assert_eq!(server_tenants(&place).len(), 40);
+    let after = database_files();
+    assert!(after <= full + full / 2, "{after} files open after 40 tenants, {full} after {OPEN}");
+    // A tenant whose files were closed is served again.
+    use_all_packs_again(&server);
+}
+
+#[cfg(target_os = "linux")]
+fn use_all_packs_again(server: &HttpServer) {
+    let first = caller(server, json!({"sub": "subject-0"}));
+    assert!(deck_names(&first).contains("zq0zq"), "{}", deck_names(&first));
+}
+
 /// Ids of all tenants.
 fn server_tenants(place: &Place) -> Vec<String> {
     let list = place.run(&["users", "list", "--json"]).json();

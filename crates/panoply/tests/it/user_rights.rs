@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::tenants::two_tenants::{self, Actor, RUN, TwoTenants};
+use crate::tenants::two_tenants::{Actor, RUN, SVG, TwoTenants};
+use crate::tenants::{self, two_tenants};
 
 /// All bytes of the files below a folder that contain a text.
 fn files_with(folder: &Path, text: &str) -> Vec<String> {
@@ -29,37 +30,129 @@ fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
+/// A run without a seal, with its lines as they were sent.
+const OPEN_RUN: &str = "66666666-6666-4666-8666-666666666666";
+
+/// Words of one's own in every kind of data that a person can have.
+struct Everything {
+    words: Vec<String>,
+}
+
+impl Everything {
+    /// Gives the first tenant data of every kind.
+    fn of(world: &TwoTenants) -> Self {
+        let (ann, bob) = (&world.actors[0], &world.actors[1]);
+        let mut words = vec![ann.canary.clone()];
+        let mut word = |kind: &str| {
+            words.push(format!("zq{kind}zq"));
+            words.last().unwrap().clone()
+        };
+        // An undone note is history.
+        let note = json!({"front": word("history"), "back": "x"});
+        let made = ann.call("create-cards", json!({"deckId": ann.deck(), "notes": [note]}));
+        assert_eq!(made["isError"], json!(false), "{made}");
+        let undone = ann.call("undo-action", json!({}));
+        assert_eq!(undone["isError"], json!(false), "{undone}");
+        let media = json!({"name": format!("{}.svg", word("media")), "contentBase64": SVG});
+        let question = json!({"query": word("question"), "relevant": ["H:ginger"]}).to_string();
+        let eval = json!({"set": "custom", "metrics": ["R@5"], "params": {"lines": question}});
+        for (tool, arguments) in [
+            ("add-media", media),
+            ("update-settings", json!({"timeZone": "Asia/Bangkok"})),
+            ("eval_run", eval),
+        ] {
+            let done = ann.call(tool, arguments);
+            assert_eq!(done["isError"], json!(false), "{tool}: {done}");
+        }
+        open_run(ann, &word("openrun"));
+        let home = format!("home/tenants/{}", ann.tenant);
+        world.place.file(&format!("{home}/noema/files/own.txt"), &word("file"));
+        world.place.file(&format!("{home}/ttm/inbox/later.lock"), &word("inbox"));
+        // The idempotency record of a kernel tool is in the kernel's own database.
+        let share = json!({"pack": "noema", "id": ann.deck(), "recipient": bob.tenant});
+        let meta = json!({"panoply/idempotencyKey": word("key")});
+        let share = json!({"name": "share-item", "arguments": share, "_meta": meta});
+        let shared = ann.client.rpc("/mcp", "tools/call", share);
+        assert_eq!(shared["result"]["isError"], json!(false), "{shared}");
+        Self { words }
+    }
+}
+
+fn open_run(actor: &Actor, word: &str) {
+    let path = format!("/backtest/runs/{OPEN_RUN}");
+    assert_eq!(actor.client.request("PUT", &path, &[], b"").status, 201);
+    let ndjson = [("content-type", "application/x-ndjson")];
+    let line = format!("{}\n", open_event(word));
+    let sent = actor.client.request("POST", &format!("{path}/events"), &ndjson, line.as_bytes());
+    assert_eq!(sent.status, 200, "{}", sent.text());
+}
+
+fn open_event(word: &str) -> Value {
+    json!({
+        "eventId": "00000000-0000-4000-8000-000000000009", "runId": OPEN_RUN,
+        "timestamp": "2025-01-01T00:00:00.000Z", "eventType": "RiskEvent", "severity": "Info",
+        "category": "Risk", "properties": {"RiskType": word}, "parentEventId": null,
+        "validationErrors": null,
+    })
+}
+
 #[test]
 fn an_export_has_everything_of_a_person_and_nothing_of_another() {
-    let world = TwoTenants::separate();
+    let world = TwoTenants::separate().with_documents();
     let (ann, bob) = (&world.actors[0], &world.actors[1]);
+    let everything = Everything::of(&world);
+    // Calls so far go to a sealed segment.
+    world.place.run(&["audit", "seal", "--before", "2100-01-01T00:00:00Z"]).good();
     let target = world.place.path("export");
     world.place.run(&["users", "export", "ann", target.to_str().unwrap()]).good();
-    let read = |name: &str| fs::read_to_string(target.join(name)).unwrap();
+    let read = |name: &str| {
+        fs::read_to_string(target.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
     assert!(read("cards.csv").contains(&ann.canary));
     assert!(fs::read(target.join("cards.apkg")).unwrap().starts_with(b"PK"));
     assert!(read("runs.jsonl").contains(RUN));
-    let events: Vec<Value> = read(&format!("runs/{RUN}.jsonl"))
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let events = lines(&read(&format!("runs/{RUN}.jsonl")));
     assert_eq!(events.len(), 3);
     assert_eq!(events[0]["properties"]["RiskType"], json!(ann.canary));
+    let open = lines(&read(&format!("runs/{OPEN_RUN}.jsonl")));
+    assert_eq!(open, [open_event("zqopenrunzq")]);
     let account: Value = serde_json::from_str(&read("account.json")).unwrap();
     assert_eq!((&account["name"], &account["tenant"]), (&json!("ann"), &json!(ann.tenant)));
+    assert!(read("settings.json").contains("Asia/Bangkok"));
+    assert!(read("media/zqmediazq.svg").starts_with("<svg"));
+    assert_eq!(read("files/noema/files/own.txt"), "zqfilezq");
+    assert_eq!(read("files/ttm/inbox/later.lock"), "zqinboxzq");
+    assert!(read(&format!("files/ttm/inbox/{}.txt", ann.canary)).contains("Confidential"));
+    assert!(read("chunks.jsonl").contains(&ann.canary));
+    let jobs = lines(&read("jobs.jsonl"));
+    let log = lines(&read("job_log.jsonl"));
+    assert!(
+        !jobs.is_empty() && jobs.iter().all(|job| log.iter().any(|line| line["job"] == job["id"]))
+    );
     assert!(read("audit.jsonl").contains("create-cards"));
     assert!(!read("audit.jsonl").contains(&bob.tenant));
+    for word in &everything.words {
+        assert!(!files_with(&target, word).is_empty(), "{word} is not in the export");
+    }
     assert_eq!(files_with(&target, &bob.canary), Vec::<String>::new());
     let again = world.place.run(&["users", "export", "ann", target.to_str().unwrap()]);
     assert_eq!(again.status, Some(1), "an existing folder is not written into");
 }
 
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 #[test]
 fn erasing_a_person_deletes_all_data_and_keeps_the_audit_chain() {
-    let mut world = TwoTenants::separate();
-    let canary = world.actors[0].canary.clone();
+    let mut world = TwoTenants::separate().with_documents();
+    let everything = Everything::of(&world);
     let tenant = world.actors[0].tenant.clone();
     world.place.run(&["keys", "create", "zqlabelzq", "--user", "ann"]).good();
+    for word in &everything.words {
+        let found = files_with(&world.place.home(), word);
+        assert!(!found.is_empty(), "{word} was never there");
+    }
     let said = world.place.run(&["users", "erase", "ann", "--yes"]).good();
     assert!(said.contains(&tenant), "{said}");
     // The key is gone, also in the running server.
@@ -67,7 +160,7 @@ fn erasing_a_person_deletes_all_data_and_keeps_the_audit_chain() {
     assert!(world.actors[1].call("list-decks", json!({})).to_string().contains("Same name"));
     world.server.signal("TERM");
     world.server.wait();
-    for text in [canary.as_str(), "zqlabelzq"] {
+    for text in everything.words.iter().map(String::as_str).chain(["zqlabelzq"]) {
         assert_eq!(files_with(&world.place.home(), text), Vec::<String>::new(), "{text}");
     }
     assert!(!world.place.home().join("tenants").join(&tenant).exists());
@@ -115,6 +208,67 @@ fn a_tenant_over_its_quota_can_delete_but_not_add() {
     assert_eq!(deleted["isError"], json!(false), "{deleted}");
     let added = ann.call("create-cards", cards);
     assert_eq!(added["isError"], json!(false), "{added}");
+}
+
+#[test]
+fn the_quota_of_documents_refuses_an_import_until_one_is_undone() {
+    let place = Place::new();
+    place.file("home/config.toml", "[tenants.quota]\ndocuments = 1\n");
+    let world = TwoTenants::in_place(place);
+    let ann = &world.actors[0];
+    let job = world.ingest_files(ann, &[("one.txt", "Ginger contains gingerol.\n")]);
+    let home = format!("home/tenants/{}", ann.tenant);
+    let file = world.place.file(&format!("{home}/ttm/inbox/two.txt"), "Garlic contains allicin.\n");
+    let batch = json!([{"uri": format!("file://{}", file.display()), "doc_type": "text"}]);
+    let refused = ann.call("ingest_run", json!({"batch": batch, "dry_run": false}));
+    assert_eq!(tenants::code(&refused), "QUOTA_EXCEEDED", "{refused}");
+    assert!(refused.to_string().contains("1 documents"), "{refused}");
+    // The quota is of a tenant, not of the server.
+    world.ingest_files(&world.actors[1], &[("one.txt", "Ginger contains gingerol.\n")]);
+    let undone = ann.call("ingest_undo", json!({"job_id": job}));
+    assert_eq!(undone["structuredContent"]["detail"], json!("rolled_back"), "{undone}");
+    world.ingest_files(ann, &[("two.txt", "Garlic contains allicin.\n")]);
+}
+
+#[test]
+fn the_quota_of_megabytes_counts_all_files_of_a_tenant() {
+    let place = Place::new();
+    place.file("home/config.toml", "[tenants.quota]\nmegabytes = 16\n");
+    let world = TwoTenants::in_place(place);
+    let (ann, bob) = (&world.actors[0], &world.actors[1]);
+    let add = |actor: &Actor| {
+        let note = json!({"front": format!("one more {:?}", std::time::Instant::now())});
+        actor.call("create-cards", json!({"deckId": actor.deck(), "notes": [note]}))
+    };
+    assert_eq!(add(ann)["isError"], json!(false));
+    let files = world.place.home().join("tenants").join(&ann.tenant).join("noema/files");
+    let large = files.join("large.bin");
+    fs::write(&large, vec![0; 17 << 20]).unwrap();
+    let refused =
+        within_seconds(10, || Some(add(ann)).filter(|reply| reply["isError"] == json!(true)));
+    assert_eq!(tenants::code(&refused), "QUOTA_EXCEEDED", "{refused}");
+    assert!(refused.to_string().contains("16777216 bytes"), "{refused}");
+    let more = "/backtest/runs/77777777-7777-4777-8777-777777777777";
+    let put = || Some(ann.client.request("PUT", more, &[], b"")).filter(|put| put.status == 403);
+    assert_eq!(within_seconds(10, put).json()["error"]["code"], "QUOTA_EXCEEDED");
+    let card = ann.ids("search-cards", "card_").remove(0);
+    let deleted = ann.call("delete-cards", json!({"cardIds": [card]}));
+    assert_eq!(deleted["isError"], json!(false), "{deleted}");
+    assert_eq!(add(bob)["isError"], json!(false), "the quota is of one tenant");
+    fs::remove_file(&large).unwrap();
+    within_seconds(10, || Some(add(ann)).filter(|reply| reply["isError"] == json!(false)));
+}
+
+/// Repeats until there is a value: sizes are measured every two seconds.
+fn within_seconds<T>(seconds: u64, mut attempt: impl FnMut() -> Option<T>) -> T {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(seconds);
+    loop {
+        if let Some(value) = attempt() {
+            return value;
+        }
+        assert!(std::time::Instant::now() < end, "nothing within {seconds} s");
+        std::thread::sleep(std::time::Duration::from_millis(250));
+    }
 }
 
 #[test]

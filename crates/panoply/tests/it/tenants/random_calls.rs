@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use super::examples;
 use super::shares::Item;
 use super::surfaces::Surfaces;
 use super::two_tenants::{Actor, RUN, TwoTenants, fill_deck, strings};
@@ -20,7 +21,8 @@ pub(super) struct RandomCalls<'a> {
     examples: BTreeMap<String, Vec<Value>>,
     templates: Vec<String>,
     resources: Vec<String>,
-    prompts: Vec<String>,
+    /// As listed, with their arguments.
+    prompts: Vec<Value>,
     surfaces: Surfaces,
     /// Items of the first caller, and whether the second may read them now.
     items: Vec<(Item, bool)>,
@@ -58,7 +60,7 @@ impl Found {
         let silent: Vec<&String> =
             self.called.keys().filter(|tool| !self.succeeded.contains_key(*tool)).collect();
         assert!(
-            succeeded * 10 >= self.called.len() * 7,
+            succeeded * 100 >= self.called.len() * 97,
             "{succeeded} of {} tools succeeded; never: {silent:?}",
             self.called.len()
         );
@@ -83,7 +85,7 @@ impl<'a> RandomCalls<'a> {
             examples: BTreeMap::new(),
             templates: text(list("resources/templates/list", "resourceTemplates"), "uriTemplate"),
             resources: text(list("resources/list", "resources"), "uri"),
-            prompts: text(list("prompts/list", "prompts"), "name"),
+            prompts: list("prompts/list", "prompts"),
             surfaces: Surfaces::of(world),
             items: Vec::new(),
             tools,
@@ -99,8 +101,31 @@ impl<'a> RandomCalls<'a> {
         let name = tool["name"].as_str().unwrap().to_owned();
         let told = self.world.actors[0].call("describe-tool", json!({"name": name}));
         let examples = told["structuredContent"]["data"]["examples"].as_array().cloned();
-        let params = examples.unwrap_or_default().into_iter().map(|one| one["params"].clone());
-        (name, params.collect())
+        (name, examples.unwrap_or_default())
+    }
+
+    /// Calls every tool with examples of its contract until one succeeds; the callers by turns.
+    fn every_tool(&mut self) {
+        for (place, (tool, examples)) in self.examples.clone().into_iter().enumerate() {
+            let who = place % 2;
+            for example in examples.iter().filter(|example| examples::succeeds(example)) {
+                let (call, reply) = examples::call(self.actor(who), &tool, example);
+                self.check(who, &(call, reply.to_string()));
+                if self.count(&tool, &reply) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Counts a call of a tool; whether it succeeded.
+    fn count(&mut self, tool: &str, reply: &Value) -> bool {
+        *self.found.called.entry(tool.to_owned()).or_default() += 1;
+        let is_good = reply["isError"] == json!(false);
+        if is_good {
+            *self.found.succeeded.entry(tool.to_owned()).or_default() += 1;
+        }
+        is_good
     }
 
     /// Shares and withdraws these items of the first caller between the calls.
@@ -110,6 +135,7 @@ impl<'a> RandomCalls<'a> {
     }
 
     pub(super) fn run(mut self, operations: usize) -> Found {
+        self.every_tool();
         for (method, path) in self.surfaces.all() {
             for who in 0..2 {
                 let reply = self.request(who, method, &path);
@@ -156,7 +182,7 @@ impl<'a> RandomCalls<'a> {
             0 => self.value(&tool["inputSchema"], &tool["inputSchema"], "", who),
             _ if examples.is_empty() => json!({}),
             _ => {
-                let example = &examples[self.random.below(examples.len())];
+                let example = &examples[self.random.below(examples.len())]["params"];
                 self.with_other_ids(example, "", who)
             }
         };
@@ -169,10 +195,7 @@ impl<'a> RandomCalls<'a> {
             return (shown, String::new());
         }
         let reply = self.actor(who).call(&name, arguments);
-        *self.found.called.entry(name.clone()).or_default() += 1;
-        if reply["isError"] == json!(false) {
-            *self.found.succeeded.entry(name).or_default() += 1;
-        }
+        self.count(&name, &reply);
         (shown, reply.to_string())
     }
 
@@ -180,8 +203,17 @@ impl<'a> RandomCalls<'a> {
         let client = &self.actor(who).client;
         let (method, params) = match self.random.below(4) {
             0 if !self.prompts.is_empty() => {
-                let name = &self.prompts[self.random.below(self.prompts.len())];
-                ("prompts/get", json!({"name": name, "arguments": {}}))
+                let prompt = self.prompts[self.random.below(self.prompts.len())].clone();
+                let named = prompt["arguments"].as_array().cloned().unwrap_or_default();
+                let arguments: Map<String, Value> = named
+                    .iter()
+                    .filter_map(|argument| argument["name"].as_str())
+                    .map(|name| {
+                        let value = if name == "runId" { self.run_id() } else { self.id("") };
+                        (name.to_owned(), json!(value))
+                    })
+                    .collect();
+                ("prompts/get", json!({"name": prompt["name"], "arguments": arguments}))
             }
             1 => {
                 let uri = &self.resources[self.random.below(self.resources.len())];
@@ -189,9 +221,11 @@ impl<'a> RandomCalls<'a> {
             }
             2 => {
                 let template = &self.templates[self.random.below(self.templates.len())];
+                let names = variables(template);
+                let name = names[self.random.below(names.len())];
                 let typed = ["", "z", "H:"][self.random.below(3)];
                 let of = json!({"type": "ref/resource", "uri": template});
-                let argument = json!({"name": "id", "value": typed});
+                let argument = json!({"name": name, "value": typed});
                 ("completion/complete", json!({"ref": of, "argument": argument}))
             }
             _ => {
@@ -439,6 +473,19 @@ impl<'a> RandomCalls<'a> {
         }
         Value::Object(made)
     }
+}
+
+/// Names of the variables of a URI template: `id` and `page` of `doc://{id}{?page}`.
+fn variables(template: &str) -> Vec<&str> {
+    let expressions = template.split('{').skip(1).filter_map(|part| part.split('}').next());
+    let names: Vec<&str> = expressions
+        .flat_map(|expression| {
+            expression.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']).split(',')
+        })
+        .map(|name| name.trim_end_matches('*'))
+        .collect();
+    assert!(!names.is_empty(), "no variable in {template}");
+    names
 }
 
 /// `deck_` of `^deck_[0-9A-Za-z_-]{1,64}$`.

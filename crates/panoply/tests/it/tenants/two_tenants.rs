@@ -1,9 +1,18 @@
 //! A server with two callers whose data have the same names, ids and document bytes.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use panoply_testkit::client::{HttpClient, HttpServer};
 use serde_json::{Value, json};
 
 use crate::place::Place;
+
+/// An Anki package that both tenants have.
+const PACKAGE: &[u8] =
+    include_bytes!("../../../../panoply-noema/tests/golden/sample_anki26_latest.apkg");
+
+/// An empty picture in base64.
+pub(crate) const SVG: &str = "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=";
 
 /// A run that both tenants have.
 pub(crate) const RUN: &str = "11111111-1111-4111-8111-111111111111";
@@ -77,6 +86,23 @@ impl TwoTenants {
         }
     }
 
+    /// Imports one Anki package for both: notes, cards and media with the same GUIDs and names.
+    /// Each tags its copy with its canary.
+    pub(crate) fn with_package(self) -> Self {
+        for actor in &self.actors {
+            let added = actor.import_package();
+            assert!(added["notesAdded"].as_u64().is_some_and(|notes| notes > 0), "{added}");
+            let media = json!({"name": format!("{}.svg", actor.canary), "contentBase64": SVG});
+            let stored = actor.call("add-media", media);
+            assert_eq!(stored["isError"], json!(false), "{stored}");
+            let cards = actor.ids("search-cards", "card_");
+            let tag = json!({"cardIds": cards, "tags": [actor.canary]});
+            let tagged = actor.call("tag-cards", tag);
+            assert_eq!(tagged["isError"], json!(false), "{tagged}");
+        }
+        self
+    }
+
     /// Imports documents for both.
     pub(crate) fn with_documents(self) -> Self {
         self.actors.iter().for_each(|actor| self.ingest(actor));
@@ -135,6 +161,14 @@ impl Actor {
         let reply =
             self.client.rpc("/mcp", "tools/call", json!({"name": tool, "arguments": arguments}));
         if reply["result"].is_null() { reply } else { reply["result"].clone() }
+    }
+
+    /// Imports the Anki package; the counts of the reply.
+    pub(crate) fn import_package(&self) -> Value {
+        let content = STANDARD.encode(PACKAGE);
+        let reply = self.call("import-package", json!({"contentBase64": content}));
+        assert_eq!(reply["isError"], json!(false), "{reply}");
+        reply["structuredContent"]["data"].clone()
     }
 
     /// The deck that both tenants have under this name.
