@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `account.json` | name, workspaces, keys without secrets, shares |
+//! | `account.json` | name, workspaces, keys without secrets, shares, preferences |
 //! | `cards.apkg`, `cards.csv` | the collection with its review history, and its notes as text |
 //! | `media/NAME` | pictures, sounds and other files of notes |
 //! | `settings.json` | settings of the learner |
@@ -31,6 +31,7 @@ use panoply_backtest::run::Status;
 use panoply_backtest::store::Store as _;
 use panoply_contract::audit::AuditView;
 use panoply_contract::error::ToolError;
+use panoply_contract::preferences::PreferenceStore as _;
 use panoply_contract::sharing::{Share, ShareStore as _};
 use panoply_contract::tenant::TenantId;
 use panoply_noema::store::{SqliteStore, Store};
@@ -138,10 +139,12 @@ fn account(
     let failed = |error: ToolError| Failure::work(error.message);
     let granted = kernel_db.granted_by(&person.id).map(as_json).map_err(failed)?;
     let received = kernel_db.received_by(&person.id).map(as_json).map_err(failed)?;
+    let preferences = kernel_db.get(&person.id).map_err(failed)?.preferences;
     let account = json!({
         "name": person.name, "tenant": person.id.as_str(), "created": person.created.to_string(),
         "operator": person.operator, "fromToken": person.from_token,
         "workspaces": workspaces, "keys": keys, "shares": granted, "received": received,
+        "preferences": preferences,
     });
     target.bytes("account.json", account.to_string().as_bytes())
 }
