@@ -6,7 +6,7 @@
 //! or states that nothing is recorded. Every question is asked of the answer core; every
 //! 150th also goes through the tool `rag_answer`, whose reply must be the same.
 //!
-//! `SAFETY_SWEEP=held` and `SAFETY_SWEEP=held2` ask the held-out wordings instead.
+//! `SAFETY_SWEEP=full` adds the rows marked `long`; `held` and `held2` ask the held-out wordings.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -134,7 +134,8 @@ fn cases(wordings: &Value) -> Vec<Case> {
     for lang in ["th", "en"] {
         let names = names(&oracle, lang);
         let groups = wordings["groups"].as_array().unwrap().iter();
-        for asked in groups.chain(wordings["medicines"].as_array().unwrap()) {
+        let rows = groups.chain(wordings["medicines"].as_array().unwrap());
+        for asked in rows.filter(|row| row["long"] != json!(true) || chosen() == "full") {
             let (codes, drugs) = (texts(&asked["codes"]), texts(&asked["drugs"]));
             for entity in &oracle.entities {
                 let id = text(&entity["id"]);
@@ -320,7 +321,7 @@ fn recorded_warnings_come_first_and_are_never_denied() {
     // Of held-out wordings one in a hundred may rank another danger first; none may lack or deny
     // the warning.
     let only_ranked = |line: &String| UNSAFE.iter().all(|fault| !line.contains(fault));
-    let tolerated = if chosen().is_empty() { 0 } else { asked / 100 };
+    let tolerated = if chosen().starts_with("held") { asked / 100 } else { 0 };
     let is_tolerated = failed.len() <= tolerated && failed.iter().all(only_ranked);
     assert!(is_tolerated, "{} of {asked} failed:\n{}", failed.len(), failed.join("\n"));
 }
