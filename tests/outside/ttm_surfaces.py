@@ -8,7 +8,9 @@ import asyncio
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 
@@ -16,7 +18,8 @@ import grpc
 import mcp
 from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc  # noqa: F401  (types only)
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_status import rpc_status
 
 import server
 
@@ -37,6 +40,12 @@ CALLS = [
         "tool.query_kg",
         {"start": {"type": "indication", "id": "K30"}, "filters": {"limit": 5, "evidence": "verified"}},
         ("queryKg", '(start: {type: "indication", id: "K30"}, filters: {limit: 5, evidence: "verified"})'),
+        (KG, "QueryPaths"),
+    ),
+    (
+        "tool.query_kg",
+        {"start": {"type": "herb", "id": "H:ginger"}, "end": {"type": "drug", "id": "warfarin"}, "max_depth": 2},
+        ("queryKg", '(start: {type: "herb", id: "H:ginger"}, end: {type: "drug", id: "warfarin"}, maxDepth: 2)'),
         (KG, "QueryPaths"),
     ),
     (
@@ -77,9 +86,27 @@ def main() -> None:
     for text, (in_hash, seed) in KNOWN.items():
         server.expect(fingerprint(json.loads(text)) == in_hash, "this program hashes as the contract does")
         server.expect(int(in_hash[:16], 16) == seed, "and takes the seed from it")
+    recipe(given.panoply)
     jobs = []
     with server.http(given.panoply, prepare=lambda environment: jobs.append(ingested(given.panoply, environment))) as base:
         asyncio.run(compare(base, jobs[0]))
+
+
+def recipe(panoply) -> None:
+    """The five lines of docs/packs/ttm.md that recompute `out_hash`, as they stand there."""
+    text = pathlib.Path(__file__).parents[2].joinpath("docs/packs/ttm.md").read_text()
+    code = re.search(r"```python\n(.*?)```", text, re.S).group(1)
+    calls = [
+        ("hybrid_search", {"query": "ขมิ้นชัน"}),
+        ("rag_answer", {"question": "Is ginger safe with warfarin?"}),
+        ("find_contraindications", {"herb_ids": ["H:ginger"]}),
+    ]
+    for tool, arguments in calls:
+        with server.home() as environment:
+            command = [panoply, "call", tool, json.dumps(arguments), "--json"]
+            reply = subprocess.run(command, env=environment, check=True, capture_output=True).stdout
+        said = subprocess.run([sys.executable, "-c", code], input=reply, check=True, capture_output=True)
+        server.expect(said.stdout.strip() == b"True", f"docs: the recipe recomputes out_hash of {tool}")
 
 
 def ingested(panoply, environment) -> str:
@@ -154,6 +181,9 @@ async def same_errors(base, client, surface) -> None:
     except grpc.RpcError as refused:
         server.expect(refused.code() == grpc.StatusCode.INVALID_ARGUMENT, "grpc: INVALID_ARGUMENT")
         server.expect(told["message"] in refused.details(), "grpc: the same error")
+        status = rpc_status.from_call(refused)
+        server.expect(status is not None, "grpc: the trailer is a google.rpc.Status")
+        server.expect(status.code == 3 and told["message"] in status.message, "grpc: with code and message")
 
 
 def limits(base: str) -> None:
@@ -187,6 +217,11 @@ class Grpc:
                 if file.name not in known:
                     known.add(file.name)
                     self.pool.Add(file)
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        listing = reflection_pb2.ServerReflectionRequest(list_services="")
+        reply = next(iter(stub.ServerReflectionInfo(iter([listing]))))
+        services = {service.name for service in reply.list_services_response.service}
+        server.expect({KG, SEARCH, RAG, JOBS} <= services, "grpc: the v1alpha client of grpcio lists the services")
         health = self.call("grpc.health.v1.Health", "Check", {})
         server.expect(health["status"] == "SERVING", "grpc: health says SERVING, by types from reflection")
 

@@ -174,6 +174,9 @@ impl KgService for TtmReadService {
         if let Some(start) = request.start {
             input.insert("start".to_owned(), json!({"type": start.r#type, "id": start.id}));
         }
+        if let Some(end) = request.end {
+            input.insert("end".to_owned(), json!({"type": end.r#type, "id": end.id}));
+        }
         insert(&mut input, "pattern", request.pattern);
         insert(&mut input, "filters", request.filters.map(json_object));
         insert(&mut input, "max_depth", request.max_depth);

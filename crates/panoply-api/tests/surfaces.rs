@@ -143,6 +143,7 @@ async fn query_kg_matches_mcp_over_graphql_and_grpc() {
         pattern: Some("herb->constituent->indication".to_owned()),
         filters: Some(prost_types::Struct { fields: [("limit".to_owned(), limit)].into() }),
         max_depth: Some(3),
+        end: None,
     };
     let reply: proto::QueryPathsReply =
         call(&routes, "/ttm.core.v1.KGService/QueryPaths", &asked).await.unwrap();
@@ -153,6 +154,44 @@ async fn query_kg_matches_mcp_over_graphql_and_grpc() {
     assert_eq!(reply.paths.len(), 7);
     assert_eq!(reply.scores.len(), 7);
     assert!(reply.document.unwrap().fields.contains_key("notice"));
+}
+
+#[tokio::test]
+async fn end_node_of_query_kg_matches_mcp_over_graphql_and_grpc() {
+    let kernel = kernel();
+    let routes = routes(&kernel, Caller::local_owner());
+    let input = json!({
+        "start": {"type": "herb", "id": "H:ginger"},
+        "end": {"type": "drug", "id": "warfarin"},
+        "max_depth": 2,
+    });
+    let audit = audit_of(&kernel, "query_kg", input).await;
+    let reply = ask(
+        &routes,
+        r#"{ queryKg(start: {type: "herb", id: "H:ginger"}, end: {type: "drug", id: "warfarin"}, maxDepth: 2)
+             { paths { id } audit { outHash } } }"#,
+    )
+    .await;
+    let reply = &reply["data"]["queryKg"];
+    assert_eq!(reply["audit"]["outHash"], audit["out_hash"]);
+    let paths = reply["paths"].as_array().unwrap();
+    assert!(!paths.is_empty(), "the data state that ginger interacts with warfarin");
+    for path in paths {
+        assert_eq!(path.as_array().unwrap().last().unwrap()["id"], "warfarin", "{path}");
+    }
+    let node = |kind: &str, id: &str| proto::query_paths_request::Start {
+        r#type: kind.to_owned(),
+        id: id.to_owned(),
+    };
+    let asked = proto::QueryPathsRequest {
+        start: Some(node("herb", "H:ginger")),
+        end: Some(node("drug", "warfarin")),
+        max_depth: Some(2),
+        ..proto::QueryPathsRequest::default()
+    };
+    let reply: proto::QueryPathsReply =
+        call(&routes, "/ttm.core.v1.KGService/QueryPaths", &asked).await.unwrap();
+    assert_eq!(audit["out_hash"], reply.audit.unwrap().out_hash);
 }
 
 #[tokio::test]

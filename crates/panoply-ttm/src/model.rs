@@ -241,6 +241,8 @@ pub struct Formulation {
     pub list: Vec<String>,
     /// Set for a single-herb medicine.
     pub single_herb: bool,
+    /// Route of use, where the formulary states it.
+    pub route: Option<Route>,
     /// Herb ids.
     pub ingredients: Vec<String>,
     /// Indication as text.
@@ -257,6 +259,14 @@ pub struct Formulation {
     pub source: String,
     /// Ids of all sources.
     pub sources: Vec<String>,
+}
+
+/// Route of use of a formulation.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum Route {
+    /// Applied to the skin or nails.
+    External,
 }
 
 /// An active substance.
@@ -292,6 +302,9 @@ pub struct Caution {
     pub kind: String,
     /// Names.
     pub names: Bilingual,
+    /// What the source says to do; may be empty.
+    #[serde(default)]
+    pub management: Bilingual,
 }
 
 /// An interaction with drugs.
@@ -309,9 +322,26 @@ pub struct Interaction {
     pub mechanism: Bilingual,
     /// Strength.
     pub strength: Strength,
+    /// What the source advises.
+    pub level: InteractionLevel,
+    /// What the source says to do; may be empty.
+    #[serde(default)]
+    pub management: Bilingual,
     /// Provenance.
     #[serde(flatten)]
     pub provenance: Provenance,
+}
+
+/// What a source advises on a combination.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum InteractionLevel {
+    /// Do not combine.
+    Avoid,
+    /// Combine with caution.
+    Caution,
+    /// Watch for the effect.
+    Monitor,
 }
 
 /// A paper in PubMed.

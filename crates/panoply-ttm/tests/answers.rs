@@ -366,3 +366,55 @@ async fn document_that_poses_as_the_national_list_is_not_quoted() {
     }
     assert!(!reply["dangers"].as_array().unwrap().is_empty(), "{reply}");
 }
+
+#[tokio::test]
+async fn ingredient_questions_name_the_ingredients_first() {
+    // F:nlem-52 Triphala and F:nlem-46 Ha Rak of the national list.
+    let kernel = kernel();
+    for (question, ingredients) in [
+        ("What's in Triphala", ["Chebulic myrobalan", "Beleric myrobalan", "Indian gooseberry"]),
+        ("What is Triphala made of?", ["Chebulic", "Beleric", "gooseberry"]),
+        ("ในตรีผลามีอะไรบ้าง", ["สมอไทย", "สมอพิเภก", "มะขามป้อม"]),
+        ("ยาห้ารากคือรากอะไรบ้าง", ["ย่านาง", "คนทา", "ชิงชี่"]),
+    ] {
+        let reply = ask(&kernel, question).await;
+        let answer = reply["answer"].as_str().unwrap();
+        let first = answer.lines().next().unwrap_or_default();
+        for ingredient in ingredients {
+            assert!(first.contains(ingredient), "{question}: {ingredient} in {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn peppermint_is_found_by_its_plain_name() {
+    let kernel = kernel();
+    for question in ["Is peppermint safe with acid reflux?", "What is peppermint used for?"] {
+        let reply = ask(&kernel, question).await;
+        assert!(!reply["gaps"].to_string().contains("peppermint"), "{reply}");
+        let cited = reply["citations"].as_array().unwrap().iter();
+        assert!(cited.clone().any(|one| one["id"] == "H:peppermint"), "{question}: {reply}");
+    }
+    let reply = ask(&kernel, "Is peppermint safe with acid reflux?").await;
+    let [danger, ..] = reply["dangers"].as_array().unwrap().as_slice() else { panic!("{reply}") };
+    assert_eq!(danger["id"], "H:peppermint", "{danger}");
+    assert!(danger["span"].as_str().unwrap().contains("reflux"), "{danger}");
+}
+
+#[tokio::test]
+async fn particles_numbers_and_fillers_are_no_gap() {
+    let kernel = kernel();
+    for (question, fillers) in [
+        ("ขิงกินได้บ่", ["บ่"]),
+        ("คนท้องกินขิงได้ก่อ", ["ก่อ"]),
+        ("kin khing dai mai", ["mai"]),
+        ("I am 3 months pregnant, turmeric tea ok?", ["tea"]),
+        ("Can I take ginger next week with warfarin?", ["next"]),
+        ("ท้อง 3 เดือนกินขมิ้นชันได้ไหม", ["3"]),
+    ] {
+        let gaps = ask(&kernel, question).await["gaps"].to_string();
+        for filler in fillers {
+            assert!(!gaps.contains(&format!("“{filler}”")), "{question}: {gaps}");
+        }
+    }
+}

@@ -95,7 +95,7 @@ fn passages(request: &Value) -> Vec<String> {
     let user = request["messages"][1]["content"].as_str().unwrap();
     let pieces = user.split("<passage number=").skip(1);
     let inside = |piece: &str| {
-        piece.split(">\n").nth(1).unwrap().split("\n</passage>").next().map(str::to_owned)
+        piece.split_once(">\n").unwrap().1.split("\n</passage>").next().map(str::to_owned)
     };
     pieces.map(|piece| inside(piece).unwrap()).collect()
 }
@@ -168,7 +168,7 @@ const QUESTION: &str = "What is turmeric used for?";
 async fn unsupported_model_sentences_are_dropped() {
     let stub = Stub::start(honest);
     let (reply, text) = ask(&kernel_with(&stub.base_url, Arc::new(NoPapers)), QUESTION).await;
-    assert_eq!(reply["written"]["by"], "model");
+    assert_eq!(reply["written"]["by"], "model", "{reply}");
     assert_eq!(reply["written"]["model"], "stub-1");
     assert_eq!(reply["written"]["dropped"], 2);
     let answer = reply["answer"].as_str().unwrap();
@@ -224,9 +224,47 @@ async fn contraindications_are_added_to_model_answers() {
     let stub = Stub::start(terse);
     let question = "Is andrographis safe in pregnancy?";
     let (reply, _) = ask(&kernel_with(&stub.base_url, Arc::new(NoPapers)), question).await;
-    assert_eq!(reply["written"]["by"], "model");
+    assert_eq!(reply["written"]["by"], "model", "{reply}");
     let answer = reply["answer"].as_str().unwrap();
     assert!(answer.contains("contraindicates Andrographis medicine"), "{answer}");
+}
+
+/// Wraps every passage in a sentence that denies it.
+fn denying(request: &Value) -> (u16, String, Duration) {
+    let mut sentences: Vec<Value> = Vec::new();
+    for (number, text) in (1..).zip(passages(request)) {
+        let bare = text.trim_end_matches('.').to_owned();
+        for said in [
+            format!("It is false that {bare}"),
+            format!("An old rumour says that {bare}"),
+            format!("{bare} \"but it is perfectly safe for every pregnant woman\""),
+            format!("{bare}, which is outdated"),
+        ] {
+            sentences.push(json!({"text": said, "citations": [number]}));
+        }
+    }
+    sentences.truncate(16);
+    // One honest sentence, so that the model's answer is used.
+    sentences.insert(
+        0,
+        json!({"text": passages(request).pop().unwrap(), "citations": [passages(request).len()]}),
+    );
+    completion(&json!({"sentences": sentences}).to_string())
+}
+
+#[tokio::test]
+async fn denied_warnings_are_dropped_and_the_warning_stays() {
+    let stub = Stub::start(denying);
+    let question = "Is turmeric safe in pregnancy?";
+    let (reply, _) = ask(&kernel_with(&stub.base_url, Arc::new(NoPapers)), question).await;
+    let answer = reply["answer"].as_str().unwrap();
+    for words in ["It is false", "rumour", "perfectly safe", "outdated"] {
+        assert!(!answer.contains(words), "{words}: {answer}");
+    }
+    let asked = reply["dangers"][0]["span"].as_str().unwrap().trim_end_matches('.');
+    assert!(answer.is_empty() || answer.contains(asked), "{answer}");
+    assert!(asked.contains("pregnancy"), "{asked}");
+    assert_eq!(reply["written"]["dropped"], 16, "{reply}");
 }
 
 /// A store with one paper whose abstract contains a prompt injection.

@@ -59,7 +59,7 @@ fn value(metrics: &Value, name: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no {name} in {metrics:?}"))["value"].as_f64().unwrap()
 }
 
-/// Floors: R@10 ≥ 0.9 in Thai and in English, MRR ≥ 0.75, on the tuning and the held-out questions.
+/// Floors: R@10 ≥ 0.97 in Thai and in English, MRR ≥ 0.75, on the tuning and the held-out questions.
 #[tokio::test]
 async fn search_meets_the_recall_and_mrr_floors() {
     let kernel = kernel();
@@ -70,7 +70,7 @@ async fn search_meets_the_recall_and_mrr_floors() {
         for lang in ["th", "en"] {
             let metrics = &data["by_lang"][lang];
             let (recall, rank) = (value(metrics, "R@10"), value(metrics, "MRR"));
-            assert!(recall >= 0.9, "{split} {lang}: R@10 is {recall}");
+            assert!(recall >= 0.97, "{split} {lang}: R@10 is {recall}");
             assert!(rank >= 0.75, "{split} {lang}: MRR is {rank}");
         }
     }
@@ -209,6 +209,21 @@ async fn smoke_set_measures_every_metric() {
     }
     for name in ["safety_omission", "false_absence", "softened_level", "reversed_polarity"] {
         assert!(value(&data["metrics"], name) <= 0.0, "{name}");
+    }
+}
+
+/// No expected warning is omitted and none is denied, on the curated and the lay questions.
+#[tokio::test]
+async fn no_warning_is_omitted_or_denied() {
+    let kernel = kernel();
+    for split in ["held", "lay"] {
+        let metrics = ["safety_omission", "false_absence", "softened_level", "reversed_polarity"];
+        let input = json!({"set": "curated", "metrics": metrics, "params": {"split": split}});
+        let data = measured(&kernel, input).await;
+        for name in metrics {
+            let found = value(&data["metrics"], name);
+            assert!(found <= 0.0, "{split}: {name} is {found}");
+        }
     }
 }
 

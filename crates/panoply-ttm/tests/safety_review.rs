@@ -215,6 +215,24 @@ async fn unknown_medicine_is_reported_and_the_rest_is_checked() {
     assert_eq!(reply["unknown"][0]["nearest"], json!(["metformin"]));
 }
 
+#[test]
+fn combinations_are_known_by_all_their_parts() {
+    // WHO ATC: J01EE01 sulfamethoxazole and trimethoprim, J01CR02 amoxicillin and beta-lactamase
+    // inhibitor, N02AJ13 tramadol and paracetamol.
+    let catalog = panoply_ttm::catalog::HerbCatalog::bundled().unwrap();
+    for (name, parts) in [
+        ("co-trimoxazole", ["sulfamethoxazole", "trimethoprim"]),
+        ("โคไตรมอกซาโซล", ["sulfamethoxazole", "trimethoprim"]),
+        ("Augmentin", ["amoxicillin", "clavulanic acid"]),
+        ("Ultracet", ["paracetamol", "tramadol"]),
+        ("Norgesic", ["orphenadrine", "paracetamol"]),
+    ] {
+        let mut found = catalog.medicines.named(name);
+        found.sort_unstable();
+        assert_eq!(found, parts, "{name}");
+    }
+}
+
 #[tokio::test]
 async fn drug_class_record_applies_to_its_members() {
     // IX:tu-38 names oral hypoglycaemics, IX:tu-36 CYP3A4 substrates, AC anticoagulants, IX:tu-40
@@ -314,5 +332,44 @@ async fn every_herb_with_a_warfarin_record_is_adjacent_to_it_in_the_graph() {
     assert!(expected.len() >= 24, "{}", expected.len());
     for herb in expected {
         assert!(found.contains(&herb.as_str()), "{herb}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn management_and_level_come_from_the_data() {
+    // IX:tu-55 says not to combine, IX:tu-26 to watch clotting; AC2 to monitor the INR.
+    let rows = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../data/ttm/interactions.jsonl"
+    ));
+    let rows: Vec<Value> =
+        rows.unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kernel = kernel();
+    for (id, level, advice) in
+        [("IX:tu-55", "avoid", "do not combine"), ("IX:tu-26", "monitor", "watch clotting")]
+    {
+        let row = rows.iter().find(|row| row["id"] == id).unwrap();
+        let entity = text(&row["entity"]);
+        let list = if entity.starts_with("H:") { "herb_ids" } else { "formulation_ids" };
+        let input = json!({list: [entity], "drugs": [row["drugs"][0]], "lang": "en"});
+        let reply = call(&kernel, "find_contraindications", input).await;
+        let results = reply["results"].as_array().unwrap();
+        let found = results.iter().find(|one| one["code"] == id).unwrap();
+        assert_eq!(found["level"], level, "{id}");
+        assert_eq!(found["management"], advice, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn inherited_warning_of_an_external_medicine_says_so() {
+    // F:nlem-74 is a capsicum gel: the national list applies it to the skin.
+    let kernel = kernel();
+    let input = json!({"formulation_ids": ["F:nlem-74"], "lang": "en"});
+    let reply = call(&kernel, "find_contraindications", input).await;
+    let results = reply["results"].as_array().unwrap();
+    for one in results.iter().filter(|one| one["kind"] != "not_known") {
+        let inherited = one["via"].is_array();
+        let said = text(&one["evidence"]).contains("used externally");
+        assert_eq!(said, inherited, "{one}");
     }
 }

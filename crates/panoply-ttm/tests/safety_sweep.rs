@@ -1,12 +1,12 @@
 //! Safety sweep: every entity with a verified record, with every patient group and drug, in several
-//! wordings per language, through `rag_answer`.
+//! wordings per language.
 //!
 //! The oracle reads `data/ttm/*.jsonl` itself, independent of the code under test. A reply fails if
 //! it lacks the warning, ranks another record first, answers without the warning as its first line,
-//! or states that nothing is recorded.
+//! or states that nothing is recorded. Every question is asked of the answer core; every
+//! 150th also goes through the tool `rag_answer`, whose reply must be the same.
 //!
-//! `SAFETY_SWEEP=full` asks everything and `SAFETY_SWEEP=held` the held-out wordings; by default
-//! every eighth question is asked.
+//! `SAFETY_SWEEP=full` adds the rows marked `long`; `held` and `held2` ask the held-out wordings.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -21,8 +21,11 @@ use std::sync::Arc;
 use panoply_contract::dialect::Envelope;
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
+use panoply_ttm::answer::{AnswerRequest, answer};
 use panoply_ttm::eval::MemoryReportStore;
+use panoply_ttm::knowledge::Knowledge;
 use panoply_ttm::papers::NoPapers;
+use panoply_ttm::search::Engine;
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
 
@@ -131,7 +134,8 @@ fn cases(wordings: &Value) -> Vec<Case> {
     for lang in ["th", "en"] {
         let names = names(&oracle, lang);
         let groups = wordings["groups"].as_array().unwrap().iter();
-        for asked in groups.chain(wordings["medicines"].as_array().unwrap()) {
+        let rows = groups.chain(wordings["medicines"].as_array().unwrap());
+        for asked in rows.filter(|row| row["long"] != json!(true) || chosen() == "full") {
             let (codes, drugs) = (texts(&asked["codes"]), texts(&asked["drugs"]));
             for entity in &oracle.entities {
                 let id = text(&entity["id"]);
@@ -187,16 +191,16 @@ fn faults(case: &Case, reply: &Value) -> Vec<&'static str> {
     if !carried {
         faults.push("warning missing");
     }
-    // A single-herb medicine or an ingredient may contraindicate what the entity only cautions
-    // against; then that record is first.
+    // A single-herb medicine or an ingredient may have a record of at least the same level; then
+    // that record may be first.
     let first = dangers.first().cloned().unwrap_or_default();
-    let of_another = text(&first["id"]) != case.entity && first["level"] == "contraindicated";
+    let forbids = case.warnings.iter().any(|warning| warning.forbids && warning.verified);
+    let of_another = text(&first["id"]) != case.entity
+        && (first["level"] == "contraindicated" || first["level"] == "caution" && !forbids);
     if first["asked"] != json!(true) || !(says(text(&first["span"])) || of_another) {
         faults.push("another danger first");
     }
-    if case.warnings.iter().any(|warning| warning.forbids && warning.verified)
-        && text(&first["level"]) != "contraindicated"
-    {
+    if forbids && text(&first["level"]) != "contraindicated" {
         faults.push("contraindication not first");
     }
     for danger in dangers {
@@ -224,13 +228,34 @@ fn faults(case: &Case, reply: &Value) -> Vec<&'static str> {
     faults
 }
 
-async fn sweep(cases: &[Case]) -> (usize, usize, Vec<String>) {
-    let kernel = kernel();
-    let mut failed = Vec::new();
-    let (mut answered, mut asked) = (0, 0);
+/// Asks the answer core, in the shape of the tool's reply.
+fn ask_core(knowledge: &Knowledge, engine: &Engine, question: &str) -> Value {
+    let outcome = answer(knowledge, engine, &AnswerRequest::new(question)).unwrap();
+    let dangers = outcome.dangers.iter().map(|danger| {
+        json!({
+            "id": danger.citation.id,
+            "span": danger.citation.span,
+            "level": danger.urgency.as_str(),
+            "asked": danger.asked,
+        })
+    });
+    let gaps = outcome.gaps.iter().map(|gap| gap.to_sentence(&knowledge.catalog, outcome.language));
+    json!({
+        "answer": outcome.text(&knowledge.catalog),
+        "dangers": dangers.collect::<Vec<_>>(),
+        "gaps": gaps.collect::<Vec<_>>(),
+    })
+}
+
+/// Number of questions and of given answers, and the failures.
+type Outcome = (usize, usize, Vec<String>);
+
+fn sweep(cases: &[Case]) -> Outcome {
+    let knowledge = Knowledge::bundled().unwrap();
+    let engine = Engine::bundled().unwrap();
+    let (mut answered, mut failed) = (0, Vec::new());
     for case in cases {
-        let reply = ask(&kernel, &case.question).await;
-        asked += 1;
+        let reply = ask_core(&knowledge, &engine, &case.question);
         answered += usize::from(!text(&reply["answer"]).is_empty());
         let faults = faults(case, &reply);
         if !faults.is_empty() {
@@ -247,30 +272,101 @@ async fn sweep(cases: &[Case]) -> (usize, usize, Vec<String>) {
             ));
         }
     }
-    (asked, answered, failed)
+    (cases.len(), answered, failed)
 }
+
+/// Sweeps with one thread per core.
+fn parallel_sweep(cases: &[Case]) -> Outcome {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let size = cases.len().div_ceil(threads).max(1);
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let running: Vec<_> =
+            cases.chunks(size).map(|shard| scope.spawn(move || sweep(shard))).collect();
+        running.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let mut all: Outcome = (0, 0, Vec::new());
+    for (asked, answered, failed) in outcomes {
+        all.0 += asked;
+        all.1 += answered;
+        all.2.extend(failed);
+    }
+    all
+}
+
+/// Faults that no wording may have.
+const UNSAFE: [&str; 4] =
+    ["warning missing", "false absence", "answered without the warning", "level changed"];
 
 fn chosen() -> String {
     #[expect(clippy::disallowed_methods, reason = "how much a test does is the caller's choice")]
     std::env::var("SAFETY_SWEEP").unwrap_or_default()
 }
 
-#[tokio::test]
-async fn recorded_warnings_come_first_and_are_never_denied() {
-    let held = chosen() == "held";
-    let file = if held { "safety_wordings_held.json" } else { "safety_wordings.json" };
-    let all = cases(&fixture(file));
-    if !held {
-        assert!(all.len() >= 2_000, "{} questions", all.len());
+#[test]
+fn recorded_warnings_come_first_and_are_never_denied() {
+    let file = match chosen().as_str() {
+        "held" => "safety_wordings_held.json",
+        "held2" => "safety_wordings_held2.json",
+        _ => "safety_wordings.json",
+    };
+    let cases = cases(&fixture(file));
+    if chosen().is_empty() {
+        assert!(cases.len() >= 2_000, "{} questions", cases.len());
         for lang in ["th", "en"] {
-            assert!(all.iter().filter(|case| case.lang == lang).count() >= 900);
+            assert!(cases.iter().filter(|case| case.lang == lang).count() >= 1_000);
         }
     }
-    let step = if chosen().is_empty() { 8 } else { 1 };
-    let cases: Vec<Case> = all.into_iter().step_by(step).collect();
-    let (asked, answered, failed) = sweep(&cases).await;
+    let (asked, answered, failed) = parallel_sweep(&cases);
     println!("{asked} asked, {answered} answered, {} failed", failed.len());
-    assert!(failed.is_empty(), "{} of {asked} failed:\n{}", failed.len(), failed.join("\n"));
+    // Of held-out wordings one in a hundred may rank another danger first; none may lack or deny
+    // the warning.
+    let only_ranked = |line: &String| UNSAFE.iter().all(|fault| !line.contains(fault));
+    let tolerated = if chosen().starts_with("held") { asked / 100 } else { 0 };
+    let is_tolerated = failed.len() <= tolerated && failed.iter().all(only_ranked);
+    assert!(is_tolerated, "{} of {asked} failed:\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
+fn every_group_and_every_recorded_caution_has_two_wordings_per_language() {
+    let wordings = fixture("safety_wordings.json");
+    let lists = [&wordings["groups"], &wordings["medicines"]];
+    let all: Vec<&Value> = lists.into_iter().flat_map(|list| list.as_array().unwrap()).collect();
+    let count = |lang: &str, fits: &dyn Fn(&Value) -> bool| -> usize {
+        all.iter().filter(|row| fits(row)).map(|row| texts(&row[lang]).len()).sum()
+    };
+    let oracle = Oracle::read();
+    let verified = |caution: &&Value| caution["unverified"] == json!(false);
+    let records = oracle.entities.iter().flat_map(|one| one["cautions"].as_array().unwrap());
+    let codes: BTreeSet<&str> =
+        records.filter(verified).map(|caution| text(&caution["code"])).collect();
+    assert!(codes.len() >= 70, "{} codes", codes.len());
+    for lang in ["th", "en"] {
+        for code in &codes {
+            let asked = count(lang, &|row| texts(&row["codes"]).contains(code));
+            assert!(asked >= 2, "{code} [{lang}]: {asked} wordings");
+        }
+        for group in rows("groups.jsonl").iter().filter(|group| !text(&group["id"]).is_empty()) {
+            let asked = count(lang, &|row| row["id"] == group["id"]);
+            assert!(asked >= 2, "{} [{lang}]: {asked} wordings", group["id"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn tool_replies_like_the_answer_core() {
+    let (kernel, knowledge) = (kernel(), Knowledge::bundled().unwrap());
+    let engine = Engine::bundled().unwrap();
+    for case in cases(&fixture("safety_wordings.json")).iter().step_by(150) {
+        let (reply, core) =
+            (ask(&kernel, &case.question).await, ask_core(&knowledge, &engine, &case.question));
+        assert_eq!(reply["answer"], core["answer"], "{}", case.question);
+        assert_eq!(reply["gaps"], core["gaps"], "{}", case.question);
+        let spans = |reply: &Value| -> Vec<Value> {
+            let dangers = reply["dangers"].as_array().unwrap().iter();
+            dangers.map(|one| json!([one["id"], one["span"], one["level"], one["asked"]])).collect()
+        };
+        assert_eq!(spans(&reply), spans(&core), "{}", case.question);
+    }
 }
 
 #[tokio::test]

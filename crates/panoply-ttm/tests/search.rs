@@ -200,3 +200,21 @@ async fn query_without_a_common_word_or_entity_has_no_hits() {
     // Shared letters are enough for a misspelt name.
     assert_eq!(ids(&found(&kernel, json!({"query": "tumerick"})).await)[0], "H:turmeric");
 }
+
+#[tokio::test]
+async fn off_topic_query_with_a_common_word_has_no_hits() {
+    let kernel = kernel_with(Arc::new(NoPapers));
+    for query in [
+        "Manchester United fixtures",
+        "stock prices today",
+        "how to fix a bicycle chain",
+        "ราคาทองวันนี้",
+        "best laptop for students",
+        "weather forecast in Berlin tomorrow",
+        "ผลบอลเมื่อคืน",
+        "ตารางเดินรถไฟเชียงใหม่",
+    ] {
+        let data = found(&kernel, json!({"query": query})).await;
+        assert_eq!(ids(&data), Vec::<String>::new(), "{query}");
+    }
+}

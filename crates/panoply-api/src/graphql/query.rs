@@ -58,12 +58,15 @@ impl Query {
         &self,
         cx: &Context<'_>,
         start: Start,
+        end: Option<Start>,
         pattern: Option<String>,
         filters: Option<Json<Value>>,
         max_depth: Option<i32>,
     ) -> Result<Paths, Error> {
         let mut input = Map::new();
         input.insert("start".to_owned(), json!({"type": start.kind, "id": start.id}));
+        let end = end.map(|end| json!({"type": end.kind, "id": end.id}));
+        insert(&mut input, "end", end);
         insert(&mut input, "pattern", pattern);
         insert(&mut input, "filters", filters.map(|Json(filters)| filters));
         insert(&mut input, "max_depth", max_depth);

@@ -230,7 +230,12 @@ fn cue_ranges(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Option<Aspect>
     }
     let stems: Vec<Option<String>> = tokens
         .iter()
-        .map(|token| (token.kind == TokenKind::Foreign).then(|| english::stem(token.text(text))))
+        .map(|token| {
+            let word = token.text(text);
+            // `clinic` has the stem of `clinical`, but asks for no evidence.
+            let is_cue = token.kind == TokenKind::Foreign && !matches!(word, "clinic" | "clinics");
+            is_cue.then(|| english::stem(word))
+        })
         .collect();
     for (cue, aspect) in &cues.english {
         for (place, window) in stems.windows(cue.len()).enumerate() {

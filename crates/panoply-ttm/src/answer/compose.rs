@@ -16,7 +16,9 @@ use crate::catalog::HerbCatalog;
 use crate::claims::poses_as_official;
 use crate::collections::extend_unique;
 use crate::papers::UserStoreError;
-use crate::search::{Engine, Kind, SearchFilter, SearchQuery, SearchResult, TextLanguage};
+use crate::search::{
+    Engine, Kind, QueryUnit, SearchFilter, SearchQuery, SearchResult, TextLanguage,
+};
 
 /// Minimum number of hits requested from the search. List order depends on the ranking, so this may
 /// exceed the caller's `top_k`.
@@ -91,7 +93,7 @@ pub(super) fn compose(
     if let (false, Some(first)) = (question.is_about_danger(), entities.first()) {
         one_warning(&mut builder, first);
     }
-    add_supporting_facts(&mut builder, &subjects);
+    add_supporting_facts(&mut builder, &question, &subjects);
     conflicts::write(&mut builder, &question, &subjects);
     gaps.extend(missing_information(&builder, &question, &entities, &dangers));
     let retrieval = retrieval(found, request.top_k);
@@ -189,6 +191,8 @@ fn aspects_to_answer(question: &ParsedQuestion) -> Vec<Aspect> {
         aspects.push(Aspect::Uses);
     }
     if !aspects.is_empty() && aspects != [Aspect::Identity] {
+        // `What is in X` asks for the ingredients; what X is comes after them.
+        aspects.sort_by_key(|aspect| *aspect != Aspect::Ingredients);
         return aspects;
     }
     if names(EntityKind::Drug) {
@@ -382,26 +386,36 @@ fn one_warning(builder: &mut AnswerBuilder<'_>, entity: &str) {
     }
 }
 
-/// Adds facts until the answer has enough citations.
-fn add_supporting_facts(builder: &mut AnswerBuilder<'_>, entities: &[String]) {
-    let sections = [
-        Section::Uses,
-        Section::Identity,
-        Section::Constituents,
-        Section::Ingredients,
-        Section::Formulations,
-    ];
+/// Adds facts until the answer has enough citations. Those that answer a slot of the question come
+/// first: further warnings if the question is about safety, else further passages on the requested
+/// aspects, and which herb or medicine the name denotes.
+fn add_supporting_facts(
+    builder: &mut AnswerBuilder<'_>,
+    question: &ParsedQuestion,
+    entities: &[String],
+) {
     if builder.sentences.is_empty() {
         return;
     }
-    for section in sections {
+    let mut aspects = aspects_to_answer(question);
+    if question.is_about_danger() {
+        aspects = vec![Aspect::Cautions, Aspect::Interactions, Aspect::SideEffects];
+    }
+    aspects.extend([
+        Aspect::Identity,
+        Aspect::Uses,
+        Aspect::Constituents,
+        Aspect::Ingredients,
+        Aspect::Formulations,
+    ]);
+    for aspect in aspects {
+        let role = if aspect.is_dangerous() { Role::Danger } else { Role::Fact };
         for entity in entities {
-            if builder.citations.len() >= CITATIONS {
-                return;
-            }
-            let passages = of_entity(builder.catalog, entity, builder.language);
-            if let Some(passage) = passages.iter().find(|passage| passage.section == section) {
-                builder.quote(passage, Role::Fact);
+            for passage in of_aspect(builder, entity, aspect) {
+                if builder.citations.len() >= CITATIONS {
+                    return;
+                }
+                builder.quote(&passage, role);
             }
         }
     }
@@ -438,7 +452,9 @@ fn missing_information(
     let named_entities =
         question.named_entities.iter().filter(|entity| !builder.covers_entity(entity));
     let named_entities = named_entities.filter(|entity| entities.is_empty() || !looked_up(entity));
-    let words = question.words.iter().filter(|unit| !builder.covers_word(unit));
+    // A number alone is no subject: `3 months pregnant`.
+    let is_number = |unit: &&QueryUnit| !unit.text.chars().any(char::is_alphabetic);
+    let words = question.words.iter().filter(|unit| !builder.covers_word(unit) && !is_number(unit));
     let not_found: Vec<String> = named_entities
         .map(|entity| entity.name.clone())
         .chain(words.map(|unit| unit.text.clone()))

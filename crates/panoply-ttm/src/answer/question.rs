@@ -283,6 +283,7 @@ const WEAK: &[(&str, Aspect)] = &[
     ("พบว่า", Aspect::Evidence),
     ("used", Aspect::Uses),
     ("mix", Aspect::Interactions),
+    ("มีอะไรบ้าง", Aspect::Ingredients),
 ];
 
 /// Returns the aspects that fit the names and the patient of the question.

@@ -1,17 +1,23 @@
 //! Verifies that a sentence is entailed by its citations.
 //!
-//! A verbatim sentence is supported. Any other must preserve words, numbers, units and names, and
-//! its typed claims: every clause that forbids, cautions or permits needs a clause of one cited
-//! passage with the same stance about the same populations and medicines. Comparisons, exceptions,
-//! generalisations, certainty, and treats/causes/prevents must match the passage
-//! ([`crate::claims`]). So `is safe` never passes against a warning, and a contraindication never
+//! A verbatim sentence is supported ([`quotes`]). Any other must preserve words, numbers, units and
+//! names, and its typed claims: every clause that forbids, cautions or permits needs a clause of one
+//! cited passage with the same stance about the same herb, populations and medicines, neither denied
+//! nor doubted. Comparisons, exceptions, generalisations, certainty, and treats/causes/prevents must
+//! match the passage ([`crate::claims`]). A sentence about safety uses only known words
+//! ([`vocabulary`]). So `is safe` never passes against a warning, and a contraindication never
 //! becomes a caution.
 
+mod quotes;
+mod vocabulary;
+
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use crate::catalog::HerbCatalog;
-use crate::claims::{Clause, Mark, Stance, clauses};
-use crate::search::{Engine, TextWords};
+use crate::claims::{Clause, Mark, Stance, clauses, cue_ranges};
+use crate::safety::ParsedPatient;
+use crate::search::{Engine, Mention, TextWords};
 use crate::text::{TokenKind, normalize};
 
 /// Minimum share of content words that the passages must contain.
@@ -28,6 +34,8 @@ pub struct Support {
     pub same_numbers: bool,
     /// Whether every named entity occurs.
     pub same_names: bool,
+    /// Whether every quotation in it occurs in a passage.
+    pub same_quotes: bool,
     /// Whether its claims are entailed.
     pub entailed: bool,
 }
@@ -36,15 +44,29 @@ impl Support {
     /// Returns whether the sentence is supported.
     pub fn holds(&self) -> bool {
         self.verbatim
-            || self.coverage >= COVERAGE && self.same_numbers && self.same_names && self.entailed
+            || self.coverage >= COVERAGE
+                && self.same_numbers
+                && self.same_names
+                && self.same_quotes
+                && self.entailed
     }
+
+    /// Support of a verbatim sentence.
+    const VERBATIM: Self = Self {
+        verbatim: true,
+        coverage: 1.0,
+        same_numbers: true,
+        same_names: true,
+        same_quotes: true,
+        entailed: true,
+    };
 }
 
 /// Judges entailment. [`ClaimEntailment`] is the default; a local NLI model can implement the same
 /// trait.
 pub trait Entailment: std::fmt::Debug + Send + Sync {
-    /// Returns whether the passages together entail `sentence`.
-    fn entails(&self, sentence: &str, passages: &[&str]) -> bool;
+    /// Returns whether the passages together entail `sentence`, which may name the `labels`.
+    fn entails(&self, sentence: &str, passages: &[&str], labels: &[&str]) -> bool;
 }
 
 /// Rule-based entailment over [`crate::claims`].
@@ -77,8 +99,10 @@ pub fn support_by(
     passages: &[&str],
     labels: &[&str],
 ) -> Support {
-    let mut cited = TextWords::default();
-    passages.iter().chain(labels).for_each(|text| cited.join(&engine.words_of(text)));
+    if quotes::is_verbatim(sentence, passages, labels) {
+        return Support::VERBATIM;
+    }
+    let cited = words_of(engine, passages, labels);
     let content = engine.content_terms(sentence);
     let shared = cited.shared(content.iter());
     #[expect(clippy::cast_precision_loss, reason = "a small count")]
@@ -91,19 +115,52 @@ pub fn support_by(
         known_names.extend(names(engine, text));
     }
     Support {
-        verbatim: is_verbatim(sentence, passages),
+        verbatim: false,
         coverage,
         same_numbers: numbers(engine, sentence).is_subset(&known_numbers),
         same_names: names(engine, sentence).is_subset(&known_names),
-        entailed: judge.entails(sentence, passages),
+        same_quotes: quotes::quotes_hold(sentence, passages, labels),
+        entailed: judge.entails(sentence, passages, labels),
     }
 }
 
+fn words_of(engine: &Engine, passages: &[&str], labels: &[&str]) -> TextWords {
+    let mut words = TextWords::default();
+    passages.iter().chain(labels).for_each(|text| words.join(&engine.words_of(text)));
+    words
+}
+
 impl Entailment for ClaimEntailment<'_> {
-    fn entails(&self, sentence: &str, passages: &[&str]) -> bool {
-        let own = self.claims(sentence);
-        let cited: Vec<Vec<TypedClause>> = passages.iter().map(|text| self.claims(text)).collect();
+    fn entails(&self, sentence: &str, passages: &[&str], labels: &[&str]) -> bool {
+        // A question asserts nothing.
+        if sentence.contains(['?', '？']) {
+            return false;
+        }
+        let analyzed = self.analyze(sentence);
+        let own = analyzed.claims(self.catalog);
+        let cited_texts: Vec<AnalyzedText> =
+            passages.iter().map(|text| self.analyze(text)).collect();
+        let cited: Vec<Vec<TypedClause>> =
+            cited_texts.iter().map(|text| text.claims(self.catalog)).collect();
         let all = || cited.iter().flatten();
+        let warns = |claim: &TypedClause| !claim.clause.stances.is_empty();
+        // An indication may be paraphrased; its ICD code, names and groups are compared.
+        let is_indication = own.iter().all(TypedClause::is_indication) && !all().any(warns);
+        // An interaction may be stated without a cue: `with phenytoin: phenytoin toxicity`.
+        let on_safety = !is_indication
+            && (own.iter().any(TypedClause::claims_something)
+                || all().any(|claim| warns(claim) || !claim.about.is_empty()));
+        if on_safety {
+            // Groups that are no part of a claim, such as long use, must occur in a passage too.
+            let known = cited_texts.iter().flat_map(|text| text.incidental_groups(self.catalog));
+            let known: BTreeSet<&String> = known.collect();
+            let words = words_of(self.engine, passages, labels);
+            if !analyzed.incidental_groups(self.catalog).all(|group| known.contains(group))
+                || !vocabulary::is_known(self.engine, sentence, &words, &analyzed.understood())
+            {
+                return false;
+            }
+        }
         let same_marks = own.iter().flat_map(|claim| &claim.clause.marks).all(|mark| match mark {
             // `causes` may paraphrase an effect that the passage states, but never its denial.
             Mark::Causes => !all().any(|claim| claim.clause.marks.contains(&Mark::CausesNot)),
@@ -126,32 +183,64 @@ impl Entailment for ClaimEntailment<'_> {
         same_marks
             && !directions().any(turned)
             && !own.is_empty()
-            && own.iter().all(|claim| {
-                let fits = |passage: &Vec<TypedClause>| claim.follows_from(passage);
-                // A list cites one passage per item: each must take the same stance, and its
-                // subject must occur in one of them.
-                cited.iter().any(fits)
-            })
+            && own.iter().all(|claim| claim.follows_from_one(&cited))
             && self.no_passage_disagrees(&own, &cited)
     }
 }
 
-/// A clause with the populations, medicines and indications it mentions.
+/// A clause with the herbs, populations and medicines it mentions.
 struct TypedClause {
     clause: Clause,
     about: BTreeSet<String>,
+    /// Herbs and formulations.
+    subjects: BTreeSet<String>,
 }
 
 impl TypedClause {
+    fn claims_something(&self) -> bool {
+        let Clause { stances, marks, denied, doubted, .. } = &self.clause;
+        !stances.is_empty() || !marks.is_empty() || *denied || *doubted
+    }
+
+    /// Returns whether the clause states an indication and nothing else.
+    fn is_indication(&self) -> bool {
+        let Clause { stances, marks, denied, doubted, .. } = &self.clause;
+        let is_use = marks.contains(&Mark::Treats) && marks.len() == 1;
+        is_use && stances.is_empty() && !denied && !doubted
+    }
+
+    /// Returns whether the clause follows from one passage. A list cites one passage per item: each
+    /// item needs a passage of its own, so that a herb does not take over the warning of another.
+    fn follows_from_one(&self, cited: &[Vec<Self>]) -> bool {
+        let names = |passage: &[Self], subject: &String| {
+            passage.iter().any(|other| other.subjects.contains(subject))
+        };
+        let fitting: Vec<&Vec<Self>> =
+            cited.iter().filter(|passage| self.follows_from(passage)).collect();
+        // A list of indications names what the catalog lists under one ICD code.
+        let is_list_of_uses = self.is_indication() && self.about.is_empty();
+        !fitting.is_empty()
+            && self.subjects.iter().all(|subject| {
+                is_list_of_uses || {
+                    // A subject that only a title names cannot be attributed to a passage.
+                    let in_text = cited.iter().any(|passage| names(passage, subject));
+                    !in_text || fitting.iter().any(|passage| names(passage, subject))
+                }
+            })
+    }
+
     fn follows_from(&self, passage: &[Self]) -> bool {
         let own = &self.clause.stances;
         let fitting = passage.iter().filter(|other| {
+            if other.clause.denied != self.clause.denied
+                || other.clause.doubted != self.clause.doubted
+            {
+                return false;
+            }
             if own.is_empty() {
                 // A clause without a stance must rest on one without a stance: a warning keeps its
                 // level.
-                let reports = other.clause.stances.is_empty();
-                return (reports || self.about.is_empty())
-                    && other.clause.denied == self.clause.denied;
+                return other.clause.stances.is_empty() || self.about.is_empty();
             }
             own.is_subset(&other.clause.stances)
         });
@@ -161,40 +250,71 @@ impl TypedClause {
     }
 }
 
-impl ClaimEntailment<'_> {
-    fn claims(&self, text: &str) -> Vec<TypedClause> {
-        let normalized = normalize(text).text().to_owned();
-        // Mask names: `ยาบรรเทาริดสีดวง` is a product name, not a claim to relieve.
-        let mut unnamed = normalized.clone().into_bytes();
-        for mention in self.engine.names_in(text) {
-            if (mention.id.starts_with("H:") || mention.id.starts_with("F:"))
-                && let Some(name) = unnamed.get_mut(mention.range)
-            {
-                name.fill(b' ');
-            }
-        }
-        let unnamed = String::from_utf8(unnamed).unwrap_or_else(|_| normalized.clone());
-        let typed = clauses(&unnamed).into_iter().map(|clause| {
-            let piece = normalized.get(clause.range.clone()).unwrap_or_default();
-            let about = self.about(piece);
-            TypedClause { clause, about }
+/// A text with its names, patient groups and medicines.
+struct AnalyzedText {
+    /// Normalised text with the names of herbs and formulations masked: `ยาบรรเทาริดสีดวง` is a
+    /// product name, not a claim to relieve.
+    unnamed: String,
+    /// All names.
+    named: Vec<Mention>,
+    patient: ParsedPatient,
+}
+
+impl AnalyzedText {
+    fn subjects(&self) -> impl Iterator<Item = &Mention> {
+        self.named.iter().filter(|one| is_subject(one))
+    }
+
+    fn claims(&self, catalog: &HerbCatalog) -> Vec<TypedClause> {
+        let typed = clauses(&self.unnamed).into_iter().map(|clause| {
+            let range = clause.range.clone();
+            let inside = |place: &Range<usize>| range.contains(&place.start);
+            let phrases = self.patient.phrases.iter().filter(|(place, _)| inside(place));
+            // Incidental groups such as long use are ignored: they are expressed in too many ways.
+            let about = phrases.flat_map(|(_, ids)| ids);
+            let about = about.filter(|id| !is_incidental(catalog, id)).cloned().collect();
+            let subjects = self.subjects().filter(|one| inside(&one.range));
+            let subjects = subjects.map(|one| one.id.clone()).collect();
+            TypedClause { clause, about, subjects }
         });
         typed.collect()
     }
 
-    /// Returns the patient groups and medicines mentioned in a text.
-    fn about(&self, piece: &str) -> BTreeSet<String> {
-        let (text, tokens) = self.engine.cut(piece);
-        let named = self.engine.names_in(piece);
-        let entity = |id: &str| id.starts_with("H:") || id.starts_with("F:");
-        let taken: Vec<std::ops::Range<usize>> =
-            named.iter().filter(|one| entity(&one.id)).map(|one| one.range.clone()).collect();
-        let catalog = self.catalog;
-        let patient = catalog.patient_words.read(catalog, &text, &tokens, &taken).patient;
-        // Incidental groups such as long-term use are ignored: they are expressed in too many ways.
-        let groups = patient.groups.into_iter().chain(patient.implied);
-        let groups = groups.filter(|id| catalog.group(id).is_some_and(|group| !group.incidental));
-        groups.chain(patient.medicines).collect()
+    /// Returns the groups that are no part of a claim.
+    fn incidental_groups<'t>(
+        &'t self,
+        catalog: &'t HerbCatalog,
+    ) -> impl Iterator<Item = &'t String> {
+        let ids = self.patient.phrases.iter().flat_map(|(_, ids)| ids);
+        ids.filter(|id| is_incidental(catalog, id))
+    }
+
+    /// Returns the ranges of cues, names, groups and medicines.
+    fn understood(&self) -> Vec<Range<usize>> {
+        let mut ranges = cue_ranges(&self.unnamed);
+        ranges.extend(self.named.iter().map(|one| one.range.clone()));
+        ranges.extend(self.patient.ranges.iter().cloned());
+        ranges
+    }
+}
+
+fn is_subject(mention: &Mention) -> bool {
+    mention.id.starts_with("H:") || mention.id.starts_with("F:")
+}
+
+fn is_incidental(catalog: &HerbCatalog, id: &str) -> bool {
+    catalog.group(id).is_some_and(|group| group.incidental)
+}
+
+impl ClaimEntailment<'_> {
+    fn analyze(&self, text: &str) -> AnalyzedText {
+        let (normalized, tokens) = self.engine.cut(text);
+        let named = self.engine.names_in_cut(&normalized, &tokens);
+        let taken = named.iter().filter(|one| is_subject(one)).map(|one| one.range.clone());
+        let taken: Vec<Range<usize>> = taken.collect();
+        let words = &self.catalog.patient_words;
+        let patient = words.read(self.catalog, &normalized, &tokens, &taken);
+        AnalyzedText { unnamed: masked(normalized, &taken), named, patient }
     }
 
     /// A sentence with a stance must not cite a passage with a different stance about the same
@@ -214,32 +334,15 @@ impl ClaimEntailment<'_> {
     }
 }
 
-/// Returns whether a sentence is a passage, a part of one between clause boundaries, or quotes of
-/// passages.
-fn is_verbatim(sentence: &str, passages: &[&str]) -> bool {
-    let bare = |text: &str| {
-        let text = normalize(text).text().trim().trim_end_matches('.').to_owned();
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
-    let own = bare(sentence);
-    if own.is_empty() {
-        return false;
+/// Replaces ranges of a text by spaces.
+fn masked(normalized: String, ranges: &[Range<usize>]) -> String {
+    let mut masked = normalized.clone().into_bytes();
+    for range in ranges {
+        if let Some(name) = masked.get_mut(range.clone()) {
+            name.fill(b' ');
+        }
     }
-    let passages: Vec<String> = passages.iter().map(|text| bare(text)).collect();
-    let mut rest = own.clone();
-    for passage in passages.iter().filter(|passage| !passage.is_empty()) {
-        rest = rest.replace(passage.as_str(), "");
-    }
-    if rest == own {
-        return false;
-    }
-    // Text outside the quotes: punctuation, `but`, attribution, a PMID.
-    let rest = rest.replace("says:", "").replace("the document", "").replace("เอกสาร", "");
-    let rest = rest.replace("เขียนว่า", "").replace("แต่", "").replace(", but ", "");
-    let quoted: String = rest.split(['“', '”', '"']).step_by(2).collect();
-    clauses(&quoted).iter().all(|clause| clause.stances.is_empty() && clause.marks.is_empty())
-        && quoted.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count()
-            <= 4
+    String::from_utf8(masked).unwrap_or(normalized)
 }
 
 /// Returns whether a text claims safety. Only official sources may do so in reply to a safety

@@ -150,11 +150,11 @@ fn rewritten(
     if kept.is_empty() {
         return Err(WriterError::Unsupported);
     }
-    // A warning is omitted only if the model's answer contains it verbatim.
+    // A warning is omitted only if a sentence of the model is equal to it: inside a longer sentence
+    // the other words may turn it round.
     let is_quoted = |own: &Sentence| {
         kept.iter().any(|one| {
-            one.text.contains(own.text.as_str())
-                && own.citations.iter().all(|place| one.citations.contains(place))
+            one.text == own.text && own.citations.iter().all(|place| one.citations.contains(place))
         })
     };
     let left_out = draft.sentences.iter().filter(|sentence| {

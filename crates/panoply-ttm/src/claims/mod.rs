@@ -88,6 +88,11 @@ pub fn clauses(text: &str) -> Vec<Clause> {
     found
 }
 
+/// Returns the ranges of all cues in a normalised text.
+pub(crate) fn cue_ranges(text: &str) -> Vec<Range<usize>> {
+    cues::find(text).into_iter().map(|(range, _)| range).collect()
+}
+
 /// Names of official sources that a document may pose as.
 const OFFICIAL: [&str; 9] = [
     "national list of essential",

@@ -70,7 +70,7 @@ pub struct JudgedAnswer {
     pub missing: Vec<String>,
     /// Number of expected facts.
     pub wanted: usize,
-    /// Ids of expected facts that neither the answer nor its dangers state.
+    /// Ids of expected facts that neither the answer nor its dangers and gaps state.
     pub omitted: Vec<String>,
     /// Forbidden words that the answer contains.
     pub forbidden: Vec<String>,
@@ -101,8 +101,13 @@ pub(super) fn judge(
     let Expected { must, must_not, .. } = &question.expected;
     let missing = must.iter().filter(|fact| !fact.any_of.iter().any(has));
     let missing: Vec<String> = missing.map(|fact| fact.ids.join(" ")).collect();
-    let dangers = in_one_spelling(&given.dangers.join("\n"));
-    let carried = |word: &String| has(word) || dangers.contains(&in_one_spelling(word));
+    // A withheld reply still says that a missing record does not mean safe.
+    let beside = given.dangers.iter().chain(&given.absences).map(|text| in_one_spelling(text));
+    let beside: Vec<String> = beside.collect();
+    let carried = |word: &String| {
+        let word = &in_one_spelling(word);
+        has(word) || beside.iter().any(|text| text.contains(word))
+    };
     let omitted = must.iter().filter(|fact| !fact.any_of.iter().any(carried));
     let omitted: Vec<String> = omitted.map(|fact| fact.ids.join(" ")).collect();
     let forbidden: Vec<String> = must_not.iter().filter(|word| has(word)).cloned().collect();

@@ -26,6 +26,8 @@ const MAX_NODES: usize = MAX_DEPTH as usize + 1;
 pub struct PathQuery {
     /// Start node.
     pub start: NodeIndex,
+    /// Only paths to this node, if given.
+    pub end: Option<NodeIndex>,
     /// Path pattern.
     pub pattern: Pattern,
     /// Node and edge filter.
@@ -73,6 +75,7 @@ impl Graph {
             automaton: PatternAutomaton::of(&question.pattern, question.max_depth),
             allowed: question.filter.over(self, question.start),
             filter: &question.filter,
+            end: question.end,
             max_depth: question.max_depth,
         };
         let remaining = search.remaining();
@@ -188,12 +191,14 @@ struct Search<'a> {
     automaton: PatternAutomaton,
     allowed: Allowed,
     filter: &'a Filter,
+    end: Option<NodeIndex>,
     max_depth: u8,
 }
 
 impl Search<'_> {
     fn ends_at(&self, state: usize, node: NodeIndex) -> bool {
         self.automaton.accepts(state)
+            && self.end.is_none_or(|end| end == node)
             && self.graph.node(node).is_some_and(|node| self.filter.ends_in(node.node_type))
     }
 
@@ -397,6 +402,7 @@ mod tests {
     fn question(graph: &Graph, start: (NodeType, &str), pattern: &str, max_depth: u8) -> PathQuery {
         PathQuery {
             start: graph.find(start.0, start.1).unwrap(),
+            end: None,
             pattern: Pattern::parse(pattern).unwrap(),
             filter: Filter::default(),
             max_depth,
@@ -457,6 +463,24 @@ mod tests {
             let ((first, first_nodes), (second, second_nodes)) = (key(&pair[0]), key(&pair[1]));
             assert!(first > second || (first == second && first_nodes <= second_nodes), "{pair:?}");
         }
+    }
+
+    #[test]
+    fn end_node_selects_exactly_the_paths_that_lead_to_it() {
+        let graph = graph();
+        let asked = question(&graph, (NodeType::Constituent, "C:andrographolide"), "", 3);
+        let end = graph.find(NodeType::Drug, "warfarin").unwrap();
+        let found = graph.walk(&PathQuery { end: Some(end), ..asked.clone() });
+        assert!(!found.more);
+        let mut ours: Vec<Vec<u32>> =
+            found.paths.iter().map(|path| path.hops.iter().map(|hop| hop.0).collect()).collect();
+        let leads_there = |(nodes, _): &(Vec<NodeIndex>, Vec<u32>)| nodes.last() == Some(&end);
+        let all = every_path(&graph, asked.start, 3).into_iter().filter(leads_there);
+        let mut all: Vec<Vec<u32>> = all.map(|(_, edges)| edges).collect();
+        ours.sort();
+        all.sort();
+        assert!(!all.is_empty(), "no path leads to warfarin");
+        assert_eq!(ours, all);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::catalog::HerbCatalog;
 use crate::model::{
-    Bilingual, HerbConstituent, Interaction, Provenance, RecordedCaution, RecordedUse, Source,
+    Bilingual, HerbConstituent, Interaction, InteractionLevel, Provenance, RecordedCaution,
+    RecordedUse, Source,
 };
 use crate::user_data::{Claim, Fact, UserData, UserDocument, document_uri};
 
@@ -89,6 +90,8 @@ impl HerbCatalog {
             },
             mechanism: Bilingual::default(),
             strength: fact.claim.strength(),
+            level: InteractionLevel::Caution,
+            management: Bilingual::default(),
             provenance,
         });
     }

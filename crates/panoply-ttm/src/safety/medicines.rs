@@ -267,6 +267,7 @@ impl MedicineDraft {
                 }
             }
         }
+        self.cover_classes_by_members();
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
         for (spelling, place) in &self.spellings {
             let known = by_name.entry(normalize(spelling).text().trim().to_owned()).or_default();
@@ -283,6 +284,30 @@ impl MedicineDraft {
         let phrases =
             Phrases::new(content.map(|(spelling, place)| (spelling.as_str(), Some(*place))))?;
         Ok(MedicineCatalog { list: self.list, by_name, by_key: self.by_key, phrases })
+    }
+
+    /// A caution that names a member concerns a question about its class: `anti-seizure drugs`
+    /// include phenytoin.
+    fn cover_classes_by_members(&mut self) {
+        let mut covered: Vec<(usize, Coverage)> = Vec::new();
+        for member in self.list.iter().filter(|one| !one.is_class) {
+            let direct = member.cautions.iter().filter(|one| one.through.is_none());
+            for code in direct.map(|one| &one.code) {
+                for class in &member.classes {
+                    let Some(place) = self.by_key.get(&class.class) else { continue };
+                    let through = Some(member.name.clone());
+                    covered
+                        .push((*place, Coverage { code: code.clone(), through, verified: false }));
+                }
+            }
+        }
+        for (place, coverage) in covered {
+            if let Some(class) = self.list.get_mut(place)
+                && !class.cautions.iter().any(|known| known.code == coverage.code)
+            {
+                class.cautions.push(coverage);
+            }
+        }
     }
 
     fn members(&mut self, class: &MedicineClass) {

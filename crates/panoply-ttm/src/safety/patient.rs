@@ -9,6 +9,7 @@ use super::groups::{CoverKind, Group, OLDER, age_limit};
 use super::phrases::{Found, Phrases};
 use crate::catalog::HerbCatalog;
 use crate::collections::push_unique;
+use crate::text::spans::overlap;
 use crate::text::{Token, TokenKind};
 
 /// A patient as described by a question or call.
@@ -87,6 +88,8 @@ pub struct ParsedPatient {
     pub patient: Patient,
     /// Ranges of the phrases.
     pub ranges: Vec<Range<usize>>,
+    /// Groups and medicines of each phrase.
+    pub phrases: Vec<(Range<usize>, Vec<String>)>,
     /// Candidate drugs of each medicine phrase.
     pub medicine_phrases: Vec<Vec<String>>,
     /// Whether the question asks if something is allowed or dangerous.
@@ -167,11 +170,16 @@ impl PatientWords {
             reading.asks_permission |= found.targets.contains(&0) && free(&found.range);
             reading.asks_use |= found.targets.contains(&1) && free(&found.range);
         }
-        let groups: Vec<Found> =
-            self.groups.find(text, tokens).into_iter().filter(|found| free(&found.range)).collect();
         let holds = |outer: &Range<usize>, inner: &Range<usize>| {
             outer.start <= inner.start && inner.end <= outer.end && outer.len() > inner.len()
         };
+        // `แพ้ผักชี` (allergic to coriander) describes the patient although it names a herb.
+        let stands = |found: &Found| {
+            let mut names = taken.iter().filter(|name| overlap(name, &found.range));
+            names.all(|name| holds(&found.range, name))
+        };
+        let groups: Vec<Found> =
+            self.groups.find(text, tokens).into_iter().filter(stands).collect();
         let mut medicine_places: Vec<Range<usize>> = Vec::new();
         for (range, keys) in catalog.medicines.find(text, tokens) {
             // `ติดเหล้า` describes the patient, not an interaction with `เหล้า`.
@@ -181,13 +189,18 @@ impl PatientWords {
             for key in &keys {
                 push_unique(&mut reading.patient.medicines, key);
             }
-            reading.medicine_phrases.push(keys.into_iter().map(str::to_owned).collect());
+            let keys: Vec<String> = keys.into_iter().map(str::to_owned).collect();
+            reading.phrases.push((range.clone(), keys.clone()));
+            reading.medicine_phrases.push(keys);
             medicine_places.push(range);
         }
         for found in groups {
             // `ยาเบาหวาน` is a medicine that implies diabetes.
             let inside = medicine_places.iter().any(|place| holds(place, &found.range));
-            for group in found.targets.iter().filter_map(|place| catalog.groups.get(*place)) {
+            let groups = found.targets.iter().filter_map(|place| catalog.groups.get(*place));
+            let ids = groups.clone().map(|group| group.id.clone()).collect();
+            reading.phrases.push((found.range.clone(), ids));
+            for group in groups {
                 let patient = &mut reading.patient;
                 let list = if inside { &mut patient.implied } else { &mut patient.groups };
                 push_unique(list, &group.id);
@@ -208,7 +221,7 @@ impl PatientWords {
 const YEARS: [&str; 9] = ["year", "years", "yr", "yrs", "yo", "ปี", "ขวบ", "y", "ขวบปี"];
 const MONTHS: [&str; 4] = ["month", "months", "mo", "เดือน"];
 const OLD: [&str; 3] = ["old", "olds", "aged"];
-const BEFORE: [&str; 8] = ["อายุ", "aged", "age", "วัย", "turned", "under", "ต่ำกว่า", "เด็ก"];
+const BEFORE: [&str; 9] = ["อายุ", "aged", "age", "วัย", "turned", "under", "below", "ต่ำกว่า", "เด็ก"];
 
 /// Parses an age in months with its range: `14 year old`, `aged 14`, `อายุ 14 ปี`, `5 ขวบ`, `a
 /// 6-month-old`, but not `3 months pregnant` or `ท้อง 3 เดือน`.
@@ -237,6 +250,10 @@ fn age(text: &str, tokens: &[Token]) -> Option<(u16, Range<usize>)> {
         } else {
             continue;
         };
+        // `under 25` does not include 25.
+        let before = (1..=2).filter_map(|back| Some(word(place.checked_sub(back)?)));
+        let is_limit = before.into_iter().any(|word| matches!(word, "under" | "below" | "ต่ำกว่า"));
+        let months = if is_limit { months.saturating_sub(1) } else { months };
         if months <= 130 * 12 {
             return Some((months, token.range.clone()));
         }

@@ -1,7 +1,7 @@
 //! Safety records of an entity: its own cautions and interactions, and those of its ingredients.
 
 use crate::catalog::HerbCatalog;
-use crate::model::{Interaction, Level, Provenance, RecordedCaution, Strength};
+use crate::model::{Interaction, InteractionLevel, Level, Provenance, RecordedCaution, Strength};
 
 /// A safety record.
 #[derive(Clone, Copy, Debug)]
@@ -98,14 +98,11 @@ impl Urgency {
     }
 
     /// Returns the urgency of an interaction.
-    pub fn of_interaction(interaction: &Interaction) -> Self {
-        let effect = &interaction.effect.en;
-        if effect.contains("do not combine") {
-            Self::Avoid
-        } else if effect.contains("watch") || interaction.strength == Strength::Low {
-            Self::Monitor
-        } else {
-            Self::Caution
+    pub const fn of_interaction(interaction: &Interaction) -> Self {
+        match interaction.level {
+            InteractionLevel::Avoid => Self::Avoid,
+            InteractionLevel::Caution => Self::Caution,
+            InteractionLevel::Monitor => Self::Monitor,
         }
     }
 }

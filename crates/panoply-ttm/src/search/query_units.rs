@@ -48,6 +48,11 @@ impl TextWords {
         &self.terms
     }
 
+    /// Returns the normalised text.
+    pub fn normalized(&self) -> &str {
+        &self.normalized
+    }
+
     /// Adds the terms of another text.
     pub fn join(&mut self, other: &Self) {
         self.terms.extend(&other.terms);
@@ -121,11 +126,22 @@ impl Engine {
         terms
     }
 
+    /// Returns whether a text contains a token of another text as a whole word.
+    pub(crate) fn contains_word(&self, words: &TextWords, normalized: &str, token: &Token) -> bool {
+        let own = self.analyzer().words(normalized, std::slice::from_ref(token));
+        let own = whole_words(&own);
+        !own.is_empty() && own.iter().all(|term| words.terms.contains(term))
+    }
+
     /// Returns the exact entity mentions in a text.
     pub fn names_in(&self, text: &str) -> Vec<Mention> {
-        let analyzer = self.analyzer();
         let (normalized, tokens) = self.cut(text);
-        self.linker().exact_mentions(&normalized, &tokens, analyzer)
+        self.names_in_cut(&normalized, &tokens)
+    }
+
+    /// Like [`Self::names_in`] for a text that was segmented already.
+    pub(crate) fn names_in_cut(&self, normalized: &str, tokens: &[Token]) -> Vec<Mention> {
+        self.linker().exact_mentions(normalized, tokens, self.analyzer())
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::analyzed_query::AnalyzedQuery;
+use super::bm25::Bm25;
 use super::candidates::{CandidateSearch, Candidates};
 use super::configured_embedder::PerIndex;
 use super::document::{Document, Facet, Kind, Relation};
@@ -28,6 +29,11 @@ const OTHER_INTENT: f32 = 0.25;
 const MIN_TRIGRAM_SHARE: f32 = 0.3;
 /// Minimum cosine similarity for a hit without a common word.
 const MIN_COSINE: f32 = 0.6;
+/// Minimum share of the idf of a query without an entity that one bundled document must contain:
+/// no document is about `stock prices today`, although some say `today`.
+const MIN_COVERAGE: f32 = 0.5;
+/// The same for user documents, which are about anything.
+const MIN_USER_COVERAGE: f32 = 0.25;
 
 /// State of one query.
 pub(super) struct SearchPass<'r> {
@@ -126,6 +132,7 @@ impl<'r> SearchPass<'r> {
     pub(super) fn answer(self) -> Result<SearchResult, UserStoreError> {
         let names = self.tuning.name_weight(self.analyzed.other_words(&self.mentions));
         let scores = self.part_scores();
+        let on_topic = self.is_on_topic();
         let all = self.engine.memory_documents().len() + self.candidates.places.len();
         let mut ranked: Vec<(usize, f32)> = (0..all)
             .map(|place| {
@@ -133,7 +140,9 @@ impl<'r> SearchPass<'r> {
                 let factor = self.tuning.kind_factor(kind, self.analyzed.kind, names);
                 (place, self.tuning.fused(at(&scores, place), names) * factor)
             })
-            .filter(|(place, score)| *score > 0.0 && self.is_relevant(at(&scores, *place)))
+            .filter(|(place, score)| {
+                *score > 0.0 && self.is_relevant(at(&scores, *place), on_topic)
+            })
             .collect();
         let matched = ranked.len();
         ranked.retain(|(place, _)| {
@@ -164,16 +173,35 @@ impl<'r> SearchPass<'r> {
         Ok(SearchResult { hits, mentions, matched, language: Some(language), embedder })
     }
 
-    /// Relevance cut-off: a hit shares a word, a translation or an entity with the query, or is
-    /// similar by spelling or meaning. The score alone cannot tell, because it depends on the length
-    /// of the query. A configured embedder is trusted with any similarity.
-    fn is_relevant(&self, [words, trigrams, lexicon, links, vectors]: [f32; 5]) -> bool {
+    /// Relevance cut-off: a hit is linked to a named entity, shares words or translations with a
+    /// query that is `on_topic`, or is similar by spelling or meaning. The score alone cannot tell,
+    /// because it depends on the length of the query. A configured embedder is trusted with any
+    /// similarity.
+    fn is_relevant(
+        &self,
+        [words, trigrams, lexicon, links, vectors]: [f32; 5],
+        on_topic: bool,
+    ) -> bool {
         let single_part = !(self.counts(Part::Words) && self.counts(Part::Lexicon));
-        let shared = words > 0.0 || lexicon > 0.0 || links > 0.0;
+        let shared = (words > 0.0 || lexicon > 0.0) && on_topic;
         let similar = trigrams >= MIN_TRIGRAM_SHARE
             || vectors >= MIN_COSINE
             || (vectors > 0.0 && self.engine.has_configured_embedder());
-        single_part || shared || similar
+        single_part || links > 0.0 || shared || similar
+    }
+
+    /// Returns whether the query names an entity, or one document contains enough of it.
+    fn is_on_topic(&self) -> bool {
+        let words = self.statistics.words();
+        // BM25 without saturation is the idf of the terms that occur.
+        let binary = Bm25 { k1: 0.0, ..self.tuning.words };
+        let covers = |stream: &Stream, least: f32| {
+            let shares = share(stream.group_scores(&self.translated, binary, &words));
+            shares.into_iter().any(|share| share >= least)
+        };
+        self.mentions.iter().any(|mention| mention.certainty >= 1.0)
+            || covers(&self.engine.index().words, MIN_COVERAGE)
+            || covers(&self.candidates.words, MIN_USER_COVERAGE)
     }
 
     /// Returns kind and properties of the document at a place.

@@ -137,7 +137,7 @@ struct Provider {
     /// entities: `dictionary`.
     #[schemars(length(min = 1, max = 40))]
     provider: String,
-    /// For OCR: `dpi` from 100 to 400.
+    /// Parameters of the provider. For OCR `dpi` from 100 to 400 is read; others are ignored.
     params: Option<Map<String, Value>>,
 }
 
@@ -190,25 +190,20 @@ fn request(params: Params, dry_run: bool) -> Result<Request, ToolError> {
                 ));
             }
         }
-        for (name, value) in given.params.iter().flatten() {
+        // Parameters of other providers are ignored: the contract leaves their shape open.
+        if let Some(value) = given.params.as_ref().and_then(|params| params.get("dpi")) {
             let number = value.as_u64().or_else(|| value.as_str()?.parse().ok());
-            match (name.as_str(), number.and_then(|dpi| u16::try_from(dpi).ok())) {
-                ("dpi", Some(given @ 100..=400)) => dpi = Some(given),
-                ("dpi", _) => wrong.push("`ocr.params.dpi` must be from 100 to 400".to_owned()),
-                _ => wrong.push(format!("`ocr.params`: there is no `{}`; use `dpi`", shown(name))),
+            match number.and_then(|dpi| u16::try_from(dpi).ok()) {
+                Some(given @ 100..=400) => dpi = Some(given),
+                _ => wrong.push("`ocr.params.dpi` must be from 100 to 400".to_owned()),
             }
         }
     }
-    if let Some(given) = &params.ner {
-        if given.provider != "dictionary" {
-            wrong.push(format!(
-                "`ner.provider`: there is no `{}`; use `dictionary`",
-                shown(&given.provider)
-            ));
-        }
-        if given.params.as_ref().is_some_and(|params| !params.is_empty()) {
-            wrong.push("`ner.params`: `dictionary` has none".to_owned());
-        }
+    if let Some(given) = params.ner.as_ref().filter(|given| given.provider != "dictionary") {
+        wrong.push(format!(
+            "`ner.provider`: there is no `{}`; use `dictionary`",
+            shown(&given.provider)
+        ));
     }
     for item in params.batch.iter().filter(|item| !item.uri.starts_with("file://")) {
         let uri = shown(&item.uri);

@@ -1,11 +1,14 @@
 //! `query_kg`: paths in the knowledge graph.
 
+mod text;
+
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
+use self::text::{sentence, table};
 use super::common::{
     CACHE, KEYWORDS, MAX_ID_LENGTH, Named, READ, candidates, describe_mismatch, evidence_of,
 };
@@ -52,6 +55,13 @@ const SPEC: ToolSpec = ToolSpec {
             expect: Expect::Data(r#"{"start": {"id": "H:andrographis"}}"#),
         },
         Example {
+            shows: "paths from a herb to a drug",
+            params: r#"{"start": {"type": "herb", "id": "H:ginger"}, "end": {"type": "drug", "id": "warfarin"}, "filters": {"limit": 1}, "max_depth": 1}"#,
+            expect: Expect::Data(
+                r#"{"start": {"id": "H:ginger"}, "end": {"id": "warfarin"}, "paths": [[{"id": "H:ginger"}, {"id": "warfarin", "edge": {"relation": "INTERACTS_WITH"}}]]}"#,
+            ),
+        },
+        Example {
             shows: "an id of another type",
             params: r#"{"start": {"type": "herb", "id": "C:curcumin"}}"#,
             expect: Expect::Error("INVALID_ARG"),
@@ -87,6 +97,9 @@ const MAX_ROWS_SHOWN: usize = 12;
 pub(crate) struct Params {
     /// Start node.
     start: Start,
+    /// End node: only paths to it are returned.
+    #[schemars(extend("x-listed" = false))]
+    end: Option<Start>,
     /// Path pattern: node types (herb, constituent, indication, formulation, paper, caution, drug
     /// or `*`) joined by `->` (along the edge), `<-` (against it) or `--` (either way); relations
     /// in brackets, `herb-[INDICATED_FOR]->indication`; hops in braces,
@@ -105,7 +118,7 @@ const fn default_depth() -> u8 {
     3
 }
 
-/// Start node.
+/// A node.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Start {
@@ -181,7 +194,10 @@ pub(crate) struct Output {
     /// Resolved start node; absent if ambiguous.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start: Option<Named>,
-    /// Candidates for an ambiguous start: repeat the call with one of these ids.
+    /// Resolved end node, if one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end: Option<Named>,
+    /// Candidates for an ambiguous start or end: repeat the call with one of these ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     candidates: Vec<Named>,
     /// Whether there are or may be more paths.
@@ -283,28 +299,48 @@ impl Tool for QueryKg {
         let pattern =
             read_pattern(&knowledge, params.pattern.as_deref(), wanted, params.max_depth)?;
         let filter = read_filter(&knowledge, &filters)?;
-        match knowledge.names.resolve(&knowledge.graph, &params.start.id, &[wanted]) {
-            NameMatch::One(start) => {
-                let question = PathQuery {
-                    start,
-                    pattern,
-                    filter,
-                    max_depth: params.max_depth,
-                    offset: filters.offset.unwrap_or(0).into(),
-                    limit: filters.limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT).into(),
-                };
-                let found = knowledge.graph.walk(&question);
-                Ok(reply(&knowledge, &question, found, display_language(filters.lang), cx.lang))
+        let mut nodes = Vec::new();
+        for (member, given) in [("start", Some(&params.start)), ("end", params.end.as_ref())] {
+            let Some(given) = given else { continue };
+            match resolve(&knowledge, member, given)? {
+                Ok(node) => nodes.push(node),
+                Err(several) => {
+                    return Ok(ambiguous(&knowledge, &given.id, &several, filters.lang, cx.lang));
+                }
             }
-            NameMatch::Several(nodes) => {
-                Ok(ambiguous(&knowledge, &params.start.id, &nodes, filters.lang, cx.lang))
-            }
-            other => {
-                let wrong = describe_mismatch(&knowledge, &params.start.id, wanted, &other);
-                Err(ToolError::validation("UNKNOWN_START", format!("`start.id`: {wrong}"))
-                    .hint("give an id of that type, or find one with `hybrid_search`")
-                    .detail("candidates", candidates(&knowledge, &other)))
-            }
+        }
+        let mut nodes = nodes.into_iter();
+        let start = nodes.next().ok_or_else(|| ToolError::system("a path without a start"))?;
+        let question = PathQuery {
+            start,
+            end: nodes.next(),
+            pattern,
+            filter,
+            max_depth: params.max_depth,
+            offset: filters.offset.unwrap_or(0).into(),
+            limit: filters.limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT).into(),
+        };
+        let found = knowledge.graph.walk(&question);
+        Ok(reply(&knowledge, &question, found, display_language(filters.lang), cx.lang))
+    }
+}
+
+/// Resolves a node, or returns the candidates of an ambiguous name.
+fn resolve(
+    knowledge: &Knowledge,
+    member: &str,
+    given: &Start,
+) -> Result<Result<NodeIndex, Vec<NodeIndex>>, ToolError> {
+    let wanted: NodeType = given.kind.into();
+    match knowledge.names.resolve(&knowledge.graph, &given.id, &[wanted]) {
+        NameMatch::One(node) => Ok(Ok(node)),
+        NameMatch::Several(nodes) => Ok(Err(nodes)),
+        other => {
+            let wrong = describe_mismatch(knowledge, &given.id, wanted, &other);
+            let code = if member == "start" { "UNKNOWN_START" } else { "UNKNOWN_END" };
+            Err(ToolError::validation(code, format!("`{member}.id`: {wrong}"))
+                .hint("give an id of that type, or find one with `hybrid_search`")
+                .detail("candidates", candidates(knowledge, &other)))
         }
     }
 }
@@ -399,13 +435,15 @@ fn reply(
     );
     // An empty result proves nothing: the graph contains only what its sources state.
     let evidence = evidence.complete(u64::from(shown > 0), 1);
-    let start = knowledge.graph.node(question.start).map(|node| Named::of(node, display));
+    let named = |node: NodeIndex| knowledge.graph.node(node).map(|node| Named::of(node, display));
+    let (start, end) = (named(question.start), question.end.and_then(named));
     let text = sentence(knowledge, question, shown, more, inferred, lang);
     let table = table(knowledge, found.paths.iter().take(shown.min(MAX_ROWS_SHOWN)), lang);
     let output = Output {
         paths,
         scores,
         start,
+        end,
         candidates: Vec::new(),
         more,
         next_offset: more.then_some(question.offset + shown),
@@ -464,85 +502,6 @@ fn path_nodes(knowledge: &Knowledge, path: &Path, display: DisplayLanguage) -> V
     node(path.start, None).into_iter().chain(hops).collect()
 }
 
-fn sentence(
-    knowledge: &Knowledge,
-    question: &PathQuery,
-    shown: usize,
-    more: bool,
-    inferred: bool,
-    lang: Lang,
-) -> String {
-    let display = caller_language(lang);
-    let name = knowledge
-        .graph
-        .node(question.start)
-        .map(|node| format!("{} [{}]", node.names.in_language(display), node.id))
-        .unwrap_or_default();
-    let found = match (shown, more) {
-        (0, _) => pick(
-            display,
-            format!("ไม่พบเส้นทางจาก {name} ที่ตรงตามที่ถาม ไม่พบในข้อมูลไม่ได้แปลว่าไม่มี"),
-            format!(
-                "No path from {name} fits; that the data have none does not mean that there is none."
-            ),
-        ),
-        (_, true) => pick(
-            display,
-            format!("{shown} เส้นทางแรกจาก {name} (ยังมีอีก)"),
-            format!("The best {shown} paths from {name}; there are more."),
-        ),
-        (_, false) => pick(
-            display,
-            format!("{shown} เส้นทางจาก {name}"),
-            format!("{shown} paths from {name}."),
-        ),
-    };
-    let caveat = if inferred {
-        let text = pick(display, INFERENCE.0, INFERENCE.1);
-        format!(" {}: {text}.", pick(display, "หมายเหตุ", "Note"))
-    } else {
-        String::new()
-    };
-    format!("{found}{caveat} {}", NOTICE.for_caller(lang))
-}
-
-fn table<'k>(knowledge: &Knowledge, paths: impl Iterator<Item = &'k Path>, lang: Lang) -> Table {
-    let display = caller_language(lang);
-    let columns = [
-        pick(display, "เส้นทาง", "path"),
-        pick(display, "คะแนน", "score"),
-        pick(display, "ตรวจสอบแล้ว", "verified"),
-    ];
-    paths.fold(Table::new(columns), |table, path| {
-        let label = |at: NodeIndex| {
-            knowledge.graph.node(at).map(|node| {
-                let name = node.names.in_language(display);
-                name.chars().take(40).collect::<String>()
-            })
-        };
-        let mut route = label(path.start).unwrap_or_default();
-        let mut verified = true;
-        for (number, to) in &path.hops {
-            let Some(edge) = knowledge.graph.edge(*number) else { continue };
-            verified &= edge.verified;
-            let relation = edge.relation.as_str();
-            let arrow = if edge.to == *to {
-                format!(" -{relation}→ ")
-            } else {
-                format!(" ←{relation}- ")
-            };
-            route += &arrow;
-            route += &label(*to).unwrap_or_default();
-        }
-        let verified = if verified {
-            pick(display, "ใช่", "yes")
-        } else {
-            pick(display, "ไม่", "no")
-        };
-        table.row([route, format!("{:.2}", path.score), verified])
-    })
-}
-
 fn ambiguous(
     knowledge: &Knowledge,
     asked: &str,
@@ -566,6 +525,7 @@ fn ambiguous(
         paths: Vec::new(),
         scores: Vec::new(),
         start: None,
+        end: None,
         candidates,
         more: false,
         next_offset: None,

@@ -3,7 +3,7 @@
 use super::wire::pick;
 use crate::catalog::HerbCatalog;
 use crate::ingest::DOCUMENT;
-use crate::model::{Bilingual, DisplayLanguage, Level};
+use crate::model::{Bilingual, DisplayLanguage, Level, Route};
 use crate::safety::{Statement, Subject};
 
 /// Renders statements in a language.
@@ -101,6 +101,19 @@ impl SafetyWords<'_> {
         }
     }
 
+    /// Renders what the source says to do, if it says so.
+    pub(crate) fn management(&self, statement: &Statement) -> Option<String> {
+        let advice = match &statement.subject {
+            Subject::Caution { code, .. } => self.catalog.caution(code).map(|one| &one.management),
+            Subject::Interaction(id) => {
+                let found = self.catalog.interactions.iter().find(|one| one.id == *id);
+                found.map(|one| &one.management)
+            }
+            _ => None,
+        };
+        advice.map(|advice| advice.in_language(self.display)).filter(|advice| !advice.is_empty())
+    }
+
     /// Renders the sources and their quality.
     pub(crate) fn evidence(&self, statement: &Statement) -> String {
         let display = self.display;
@@ -120,6 +133,15 @@ impl SafetyWords<'_> {
                 format!("มาจากส่วนประกอบ {names}"),
                 format!("through the ingredient {names}"),
             ));
+            let formulation = self.catalog.formulation(&statement.entity);
+            // The records of herbs state no route: the warning stays, with what is known.
+            if formulation.is_some_and(|one| one.route == Some(Route::External)) {
+                parts.push(pick(
+                    display,
+                    "ยานี้ใช้ภายนอก บันทึกของส่วนประกอบไม่ได้ระบุวิธีใช้",
+                    "this medicine is used externally; the record of the ingredient states no route",
+                ));
+            }
         }
         for found in statement.matches.iter().filter(|found| !found.verified) {
             let drug = self.drug_names(std::slice::from_ref(&found.drug));

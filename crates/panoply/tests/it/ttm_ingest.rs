@@ -20,7 +20,7 @@ fn ingest_plan_is_printed_applied_and_rolled_back() {
     server.initialize("2025-11-25");
     let input = json!({
         "dry_run": true, "batch": batch, "ocr": {"provider": "auto", "params": {"dpi": "300"}},
-        "ner": {"provider": "dictionary"}, "wait_seconds": 50,
+        "ner": {"provider": "dictionary", "params": {"k": "v"}}, "wait_seconds": 50,
     });
     let plan = call(&mut server, "tool.ingest.run", input)["structuredContent"].clone();
     assert_eq!(plan["status"], "done", "{plan}");

@@ -64,6 +64,9 @@ struct Found {
     /// `contraindicated`, `avoid`, `caution` or `monitor`; absent for a missing record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     level: Option<&'static str>,
+    /// What the source says to do, such as to monitor the INR.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    management: Option<String>,
     /// Whether it concerns the patient or a drug of the query.
     asked: bool,
     /// Matching patient groups.
@@ -255,6 +258,7 @@ fn found(words: &SafetyWords<'_>, statement: &Statement, brief: bool) -> Found {
         // Only results that concern the query are explained at length.
         evidence: if brief { statement.sources.join("; ") } else { words.evidence(statement) },
         level: (!statement.subject.is_gap()).then(|| statement.urgency.as_str()),
+        management: words.management(statement),
         asked: !statement.matches.is_empty() || !statement.groups.is_empty(),
         groups: statement.groups.iter().map(|found| found.group.clone()).collect(),
         strength: statement.strength.into(),
