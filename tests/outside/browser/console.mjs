@@ -108,11 +108,11 @@ async function exactSeed(server, input) {
 
 async function narrow(kit, server) {
   const { context, page } = await tab(kit, server, { viewport: { width: 360, height: 740 }, locale: "th-TH" });
-  for (const address of ["/", `/#get_rmf_funds=${encodeURIComponent('{"pageSize":3}')}`]) {
+  for (const address of ["/console", `/console#get_rmf_funds=${encodeURIComponent('{"pageSize":3}')}`]) {
     await page.goto(server.base + address);
     await page.reload();
     await page.locator("h1").waitFor();
-    if (address !== "/") await page.frameLocator("iframe.picture").locator("tbody tr").first().waitFor();
+    if (address !== "/console") await page.frameLocator("iframe.picture").locator("tbody tr").first().waitFor();
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     check(wide <= 0, `console at 360 pixels, ${address}: ${wide} too wide`);
   }
