@@ -15,7 +15,7 @@ export function Holding() {
   const whole = purchases.filter((one) => one.date);
   const input = birth && whole.length ? { birthDate: birth, purchases: whole.map((one) => ({ date: one.date, ...(one.amount ? { amount: Number(one.amount) } : {}) })) } : null;
   const asked = useTool("check_rmf_holding", input);
-  const change = (place: number, part: Partial<Purchase>) => setPurchases(purchases.map((one, index) => (index === place ? { ...one, ...part } : one)));
+  const change = (place: number, part: Partial<Purchase>) => setPurchases((old) => old.map((one, index) => (index === place ? { ...one, ...part } : one)));
   return (
     <>
       <form onSubmit={(event) => event.preventDefault()}>

@@ -19,7 +19,7 @@ export function Planner() {
   }, [JSON.stringify(plan)]);
   const asked = useTool("calc_rmf_tax_benefit", asking);
   const baht = t("baht", "บาท");
-  const slider = (name: keyof Plan, label: string, max: number, step: number, unit = baht, min = 0) => <Slider label={label} value={plan[name]} min={min} max={max} step={step} unit={unit} change={(value) => setPlan({ ...plan, [name]: value })} />;
+  const slider = (name: keyof Plan, label: string, max: number, step: number, unit = baht, min = 0) => <Slider label={label} value={plan[name]} min={min} max={max} step={step} unit={unit} change={(value) => setPlan((old) => ({ ...old, [name]: value }))} />;
   return (
     <div class="two">
       <form onSubmit={(event) => event.preventDefault()}>

@@ -12,7 +12,7 @@ export function Simulation({ fund, list, choose }: { fund: string; list: string[
   const [code, setCode] = useState(fund || list[0] || "K-USXNDQRMF");
   const [asking, setAsking] = useState<Record<string, unknown> | null>({ fundCode: code, ...inputOf(plan) });
   const asked = useTool("simulate_rmf_plan", asking);
-  const slider = (name: keyof typeof first, label: string, min: number, max: number, step: number, unit: string) => <Slider label={label} value={plan[name]} min={min} max={max} step={step} unit={unit} change={(value) => setPlan({ ...plan, [name]: value })} />;
+  const slider = (name: keyof typeof first, label: string, min: number, max: number, step: number, unit: string) => <Slider label={label} value={plan[name]} min={min} max={max} step={step} unit={unit} change={(value) => setPlan((old) => ({ ...old, [name]: value }))} />;
   const submit = (event: Event) => {
     event.preventDefault();
     choose(code.trim());

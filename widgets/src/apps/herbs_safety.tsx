@@ -24,7 +24,7 @@ export function SafetyCheck() {
   const [patient, setPatient] = useTab<Patient>("herbs.patient", nobody);
   const [asked, setAsked] = useTab<Record<string, unknown> | null>("herbs.check", null);
   const reply = useTool("find_contraindications", asked && { ...asked, lang: language() });
-  const set = (part: Partial<Patient>) => setPatient({ ...patient, ...part });
+  const set = (part: Partial<Patient>) => setPatient((old) => ({ ...old, ...part }));
   const submit = (event: Event) => {
     event.preventDefault();
     const { herbs, drugs, conditions, age, pregnancy } = patient;

@@ -30,27 +30,29 @@ function write(storage: () => Storage, name: string, value: unknown): void {
 const tab = () => sessionStorage;
 const kept = () => localStorage;
 
+type Setter<T> = (next: T | ((old: T) => T)) => void;
+
 /** State that survives a reload of the tab. */
-export function useTab<T>(name: string, first: T): [T, (value: T) => void] {
-  const [value, set] = useState<T>(() => read(tab, name, first));
-  return [
-    value,
-    (next) => {
-      write(tab, name, next);
-      set(next);
-    },
-  ];
+export function useTab<T>(name: string, first: T): [T, Setter<T>] {
+  return useStored(tab, name, first);
 }
 
 /** State that stays until it is removed. */
-export function useKept<T>(name: string, first: T): [T, (value: T) => void] {
-  const [value, set] = useState<T>(() => read(kept, name, first));
+export function useKept<T>(name: string, first: T): [T, Setter<T>] {
+  return useStored(kept, name, first);
+}
+
+/** A function as the next value sees the newest one, also when two changes come before a redraw. */
+function useStored<T>(storage: () => Storage, name: string, first: T): [T, Setter<T>] {
+  const [value, set] = useState<T>(() => read(storage, name, first));
   return [
     value,
-    (next) => {
-      write(kept, name, next);
-      set(next);
-    },
+    (next) =>
+      set((old) => {
+        const now = typeof next === "function" ? (next as (old: T) => T)(old) : next;
+        write(storage, name, now);
+        return now;
+      }),
   ];
 }
 
