@@ -87,10 +87,10 @@ export async function signIn(kit, base, key) {
   const { context, page } = await tab(kit, reach(base), { locale: "en-GB" });
   await page.goto(`${base}/study`);
   await page.getByRole("dialog").waitFor();
-  await page.getByLabel("Key").fill("wrong");
+  await page.getByLabel("Key", { exact: true }).fill("wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByText("The server does not accept this key.").waitFor();
-  await page.getByLabel("Key").fill(key);
+  await page.getByLabel("Key", { exact: true }).fill(key);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByText("There is no deck yet.").waitFor();
   same(await page.evaluate((given) => Object.values(localStorage).some((value) => value.includes(given)), key), false, "sign-in: the key outlives the tab");
