@@ -1,5 +1,5 @@
-// Builds each page into one self-contained file in dist/, the console into three, and puts
-// GraphiQL beside them as its makers publish it.
+// Builds each page into one self-contained file in dist/, the console into three, the apps into a
+// shell and one file per app, and puts GraphiQL beside them as its makers publish it.
 //
 //   node build.mjs           writes dist/
 //   node build.mjs --check   fails when dist/ is not what the sources build
@@ -17,6 +17,7 @@ const pages = readdirSync(join(here, "src/pages")).map((file) => file.replace(/\
 const files = new Map();
 for (const page of pages) files.set(`${page}.html`, await onePage(page));
 for (const [name, text] of await theConsole()) files.set(name, text);
+for (const [name, text] of await theApps()) files.set(name, text);
 const small = new Set(files.keys());
 for (const [name, text] of graphiql()) files.set(name, text);
 
@@ -96,6 +97,37 @@ async function theConsole() {
     ["console.html", readFileSync(join(here, "src/console/console.html"), "utf8")],
     ["console.js", (await bundle("src/console/main.ts")) + "\n"],
     ["console.css", (await bundle("src/console/console.css")) + "\n"],
+  ];
+}
+
+/** The apps: `app.js` is the shell with Preact, `app-*.js` are fetched when an app is opened. */
+async function theApps() {
+  const { output } = await build({
+    root: here,
+    configFile: false,
+    logLevel: "error",
+    esbuild: { charset: "utf8", legalComments: "none", jsx: "automatic", jsxImportSource: "preact" },
+    build: {
+      write: false,
+      target: "es2022",
+      minify: "esbuild",
+      modulePreload: false,
+      rollupOptions: {
+        input: join(here, "src/apps/main.tsx"),
+        output: {
+          format: "es",
+          // Names without a hash: the server lists them, and `no-cache` makes browsers ask.
+          entryFileNames: "app.js",
+          chunkFileNames: "app-[name].js",
+          manualChunks: (id) => (/src\/apps\/(funds|tax|study|runs|herbs)/.exec(id)?.[1] ?? (/src\/(rmf|cgt|ttm|noema|backtest)\//.test(id) ? undefined : "main")),
+        },
+      },
+    },
+  });
+  return [
+    ["app.html", readFileSync(join(here, "src/apps/app.html"), "utf8")],
+    ["app.css", (await bundle("src/apps/apps.css")) + "\n"],
+    ...output.map((file) => [file.fileName, file.code.trim() + "\n"]),
   ];
 }
 

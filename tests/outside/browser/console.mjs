@@ -25,7 +25,7 @@ async function oneReader(kit, server, theme, lang) {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   try {
     // Open.
-    await page.goto(`${server.base}/`);
+    await page.goto(`${server.base}/console`);
     await page.locator(".cards section").first().waitFor();
     same(await page.evaluate(() => document.documentElement.dataset.theme), theme, `${what}: theme`);
     same(await page.evaluate(() => document.documentElement.lang), lang, `${what}: language`);
@@ -108,11 +108,11 @@ async function exactSeed(server, input) {
 
 async function narrow(kit, server) {
   const { context, page } = await tab(kit, server, { viewport: { width: 360, height: 740 }, locale: "th-TH" });
-  for (const address of ["/", `/#get_rmf_funds=${encodeURIComponent('{"pageSize":3}')}`]) {
+  for (const address of ["/console", `/console#get_rmf_funds=${encodeURIComponent('{"pageSize":3}')}`]) {
     await page.goto(server.base + address);
     await page.reload();
     await page.locator("h1").waitFor();
-    if (address !== "/") await page.frameLocator("iframe.picture").locator("tbody tr").first().waitFor();
+    if (address !== "/console") await page.frameLocator("iframe.picture").locator("tbody tr").first().waitFor();
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     check(wide <= 0, `console at 360 pixels, ${address}: ${wide} too wide`);
   }
@@ -122,7 +122,7 @@ async function narrow(kit, server) {
 /** A server with keys: nothing without one, a wrong one is refused, the right one opens. */
 export async function judgeKeys(kit, base, key) {
   const { context, page, seen } = await tab(kit, { base }, { locale: "en-GB" });
-  await page.goto(`${base}/`);
+  await page.goto(`${base}/console`);
   await page.getByRole("heading", { name: "This server asks for a key" }).waitFor();
   same(await page.locator("nav.menu li").count(), 0, "console with keys: nothing is listed without one");
   await page.locator("#key").fill("not-a-key");

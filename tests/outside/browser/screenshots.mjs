@@ -67,7 +67,7 @@ export async function takeConsole(kit, server, folder) {
   ]) {
     const context = await kit.browser.newContext({ viewport: { width, height }, colorScheme: theme, locale });
     const page = await context.newPage();
-    await page.goto(`${server.base}/${address}`);
+    await page.goto(`${server.base}/console${address}`);
     await page.locator("h1").waitFor();
     if (address !== "#") await page.frameLocator("iframe.picture").locator("h1").waitFor();
     await page.waitForTimeout(400);

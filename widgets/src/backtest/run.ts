@@ -47,6 +47,8 @@ const own = {
 } satisfies Record<string, Text>;
 
 const TRADES = 8;
+/** How far ahead a later change at the same time is looked for. */
+const SAME_TIME = 64;
 /** As many changes of state as fit into one reply; of more, this many are taken, evenly spread. */
 const MOST_POINTS = 800;
 
@@ -90,7 +92,8 @@ function drawn(reply: Reply, page: Page): (Node | null)[] {
 /** Profit as the log tells it with each change of state, and how far below its peak it is. */
 async function drawProfit(data: any, place: HTMLElement, page: Page): Promise<void> {
   const rows = data.types?.StateChange ? await profits(data, page).catch(() => []) : [];
-  const known = rows.filter(([, realized]) => asNumber(realized) !== null);
+  // Of several changes at one time the last counts, as in `get_performance`.
+  const known = rows.filter(([at, realized], place) => asNumber(realized) !== null && !rows.slice(place + 1, place + 1 + SAME_TIME).some(([later, figure]) => later === at && asNumber(figure) !== null));
   if (known.length < 2) {
     place.replaceChildren(h("p", { class: "quiet" }, page.t(own.noProfit)));
     return;

@@ -19,6 +19,8 @@ function fill<E extends Element>(element: E, props: Props | null | undefined, ch
   for (const [name, value] of Object.entries(props ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    // The apps' policy allows no style attribute; the same through the object model is allowed.
+    else if (name === "style") (element as unknown as ElementCSSInlineStyle).style.cssText = String(value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   for (const child of children.flat()) {

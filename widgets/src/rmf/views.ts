@@ -21,7 +21,7 @@ function dated(view: View): View {
   };
 }
 
-const views: Record<string, View> = {
+export const views: Record<string, View> = {
   get_rmf_funds: dated(fundList),
   search_rmf_funds: dated(fundList),
   get_rmf_fund_performance: dated(fundList),

@@ -37,9 +37,12 @@ async fn handshake_and_stateless_versions_share_one_endpoint() {
 #[tokio::test]
 async fn console_is_public_with_a_strict_content_security_policy() {
     let server = http(|_| {}).await;
-    for (path, kind) in
-        [("/", "text/html"), ("/console.js", "text/javascript"), ("/console.css", "text/css")]
-    {
+    let files = [
+        ("/console", "text/html"),
+        ("/console.js", "text/javascript"),
+        ("/console.css", "text/css"),
+    ];
+    for (path, kind) in files {
         let file = server.get(path).await;
         assert_eq!(file.status, 200, "{path}");
         assert!(file.headers["content-type"].starts_with(kind), "{path}: {:?}", file.headers);
@@ -48,7 +51,7 @@ async fn console_is_public_with_a_strict_content_security_policy() {
         assert!(!policy.contains("unsafe") && !policy.contains("http"), "{path}: {policy}");
         assert_eq!(file.headers["x-content-type-options"], "nosniff");
     }
-    let start = server.get("/").await.body;
+    let start = server.get("/console").await.body;
     assert!(!start.contains("<style") && !start.contains("<script>"), "{start}");
     let page = server.get("/console/pages/rmf-fund-list-v1.html").await;
     let policy = &page.headers["content-security-policy"];
@@ -56,6 +59,34 @@ async fn console_is_public_with_a_strict_content_security_policy() {
     for missing in ["nothing-v1.html", "rmf-fund-list.html", "..%2Fplain.html"] {
         let reply = server.get(&format!("/console/pages/{missing}")).await;
         assert_eq!(reply.status, 404, "{missing}");
+    }
+}
+
+#[tokio::test]
+async fn apps_are_public_with_a_strict_content_security_policy() {
+    let server = http(|_| {}).await;
+    let documents =
+        ["/", "/rmf", "/cgt", "/study", "/runs", "/herbs"].map(|path| (path, "text/html"));
+    let scripts = ["app", "app-funds", "app-herbs", "app-runs", "app-study", "app-tax"];
+    let scripts = scripts.map(|name| (format!("/app/{name}.js"), "text/javascript"));
+    let files = documents
+        .map(|(path, kind)| (path.to_owned(), kind))
+        .into_iter()
+        .chain(scripts)
+        .chain([("/app/app.css".to_owned(), "text/css")]);
+    for (path, kind) in files {
+        let file = server.get(&path).await;
+        assert_eq!(file.status, 200, "{path}");
+        assert!(file.headers["content-type"].starts_with(kind), "{path}: {:?}", file.headers);
+        let policy = &file.headers["content-security-policy"];
+        assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{path}: {policy}");
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{path}: {policy}");
+        assert_eq!(file.headers["x-content-type-options"], "nosniff", "{path}");
+        let inline = file.body.contains("<style") || file.body.contains("<script>");
+        assert!(kind != "text/html" || !inline, "{path}: {}", file.body);
+    }
+    for missing in ["/app/none.js", "/app/console.js", "/app/..%2Fapp.js", "/rmf/x"] {
+        assert_eq!(server.get(missing).await.status, 404, "{missing}");
     }
 }
 

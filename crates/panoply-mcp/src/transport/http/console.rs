@@ -1,4 +1,4 @@
-//! The console: a page at `/` for calling every tool without an agent.
+//! The console: a page at `/console` for calling every tool without an agent.
 //!
 //! The page is public and holds no data. It fetches its content from `/mcp`, which requires a key
 //! where the server has keys.
@@ -28,26 +28,22 @@ const PAGE_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src
      style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'self'";
 
-const HTML: &str = "text/html; charset=utf-8";
+pub(super) const HTML: &str = "text/html; charset=utf-8";
+pub(super) const CSS: &str = "text/css; charset=utf-8";
+pub(super) const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Routes of the console, its script and style, and the widget pages.
 pub(super) fn routes() -> Router {
     let own = |kind, text| move || std::future::ready(file(kind, CONSOLE_POLICY, text));
     Router::new()
-        .route("/", get(own(HTML, include_str!("../../../../../widgets/dist/console.html"))))
+        .route("/console", get(own(HTML, include_str!("../../../../../widgets/dist/console.html"))))
         .route(
             "/console.js",
-            get(own(
-                "text/javascript; charset=utf-8",
-                include_str!("../../../../../widgets/dist/console.js"),
-            )),
+            get(own(JAVASCRIPT, include_str!("../../../../../widgets/dist/console.js"))),
         )
         .route(
             "/console.css",
-            get(own(
-                "text/css; charset=utf-8",
-                include_str!("../../../../../widgets/dist/console.css"),
-            )),
+            get(own(CSS, include_str!("../../../../../widgets/dist/console.css"))),
         )
         .route("/console/pages/{file}", get(page))
 }
@@ -58,12 +54,12 @@ async fn page(Path(name): Path<String>) -> Response {
         None => reply::refusal(
             StatusCode::NOT_FOUND,
             ErrorCode::INVALID_REQUEST,
-            "no such page; the console is at `/`",
+            "no such page; the console is at `/console`",
         ),
     }
 }
 
-fn file(kind: &'static str, policy: &'static str, text: &'static str) -> Response {
+pub(super) fn file(kind: &'static str, policy: &'static str, text: &'static str) -> Response {
     let mut response = Response::new(Body::from(text));
     let headers: &mut HeaderMap = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));

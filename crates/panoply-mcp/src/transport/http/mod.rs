@@ -6,6 +6,7 @@
 
 mod accept;
 mod admission;
+mod apps;
 mod caps;
 mod connections;
 mod console;
@@ -301,6 +302,7 @@ where
         .layer(middleware::from_fn_with_state(Arc::clone(&front), admission::admit_streaming));
     let open = status::health(options.ready, [stop.clone(), options.draining])
         .merge(status::resource_metadata(&front))
+        .merge(apps::routes())
         .merge(console::routes())
         .merge(options.public);
     let router = whole.merge(streaming).merge(open).fallback(status::not_found);
