@@ -35,6 +35,7 @@ GOLDEN = pathlib.Path(__file__).parents[2] / "crates/panoply-noema/tests/golden"
 SYSCALLS = "pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,unlink,unlinkat,link,linkat"
 SAMPLE = 40  # kill points without --long
 RECIPIENT = "person-00000000000000000000000000000001"
+TRADES = "2020-01-01 BUY A 10 @ 1\n2024-05-01 SELL A 5 @ 3"
 HERBS = "ขมิ้นชัน (turmeric) is used for dyspepsia. Turmeric should be used with caution in gallstones.\n" * 4
 
 
@@ -130,7 +131,7 @@ def every_write(panoply, folder, whole):
 
 
 def prepare(panoply, home):
-    """A home with cards, a draft, a session, a token, a deleted card and a document."""
+    """A home with cards, a draft, a session, a token, a deleted card, two portfolios and a document."""
     inbox = home / "ttm" / "inbox"
     inbox.mkdir(parents=True)
     (inbox / "herbs.txt").write_text(HERBS)
@@ -158,6 +159,11 @@ def prepare(panoply, home):
             noema.call("submit-review", {"token": token, "rating": "good"})
         ids["token"] = token
     noema.end()
+    cgt = Stdio(panoply, home, ["cgt"])
+    for kind in ("portfolio", "other"):
+        ids[kind] = cgt.call("create_portfolio", {"name": kind})["portfolio_id"]
+        cgt.call("add_transactions", {"portfolio_id": ids[kind], "cgt_content": TRADES})
+    cgt.end()
     ttm = Stdio(panoply, home, ["ttm"])
     run = {"batch": [{"uri": (inbox / "other.txt").as_uri(), "doc_type": "text"}]}
     plan = ttm.call("ingest_run", run)
@@ -220,12 +226,19 @@ def scenarios(ids, folder):
         "ingest_run": {**ids["herbs"], "dry_run": False, "plan_hash": ids["plan"], "wait_seconds": 50},
         "ingest_undo": {"job_id": ids["job"]},
     }
+    cgt = {
+        "create_portfolio": {"name": "New", "accounts": [{"name": "ISA", "wrapper": "isa"}]},
+        "add_transactions": {"portfolio_id": ids["portfolio"], "cgt_content": TRADES, "account": "Second"},
+        "edit_transactions": {"portfolio_id": ids["portfolio"], "edits": [{"id": 1, "remove": True}]},
+        "undo_portfolio_change": {"portfolio_id": ids["portfolio"]},
+        "delete_portfolio": {"portfolio_id": ids["other"]},
+    }
     kernel = {
         "set-preferences": {"preferences": {"studyMinutes": 20}},
         "share-item": {"pack": "noema", "id": deck, "recipient": RECIPIENT},
         "withdraw-share": {"pack": "noema", "id": ids["spare"], "recipient": RECIPIENT},
     }
-    packs = {"noema": noema, "ttm": ttm, "kernel": kernel}
+    packs = {"noema": noema, "ttm": ttm, "cgt": cgt, "kernel": kernel}
     return {name: (pack, given) for pack, calls in packs.items() for name, given in calls.items()}
 
 
@@ -297,7 +310,8 @@ def fresh(template, home):
 
 
 def data(reply):
-    return reply.get("data", {key: value for key, value in reply.items() if key != "audit"})
+    # Hints are no part of the output: a stored reply has none.
+    return reply.get("data", {key: value for key, value in reply.items() if key not in ("audit", "hints")})
 
 
 def rows(file, sql):
@@ -321,6 +335,7 @@ def state(home, tool):
     finished = {file.stat().st_ino for file in files if not file.name.startswith(".")}
     counts.append(sorted(file.name for file in files if not file.name.startswith(".") or file.stat().st_ino not in finished))
     counts += [rows(ttm, f"SELECT count(*) FROM {table}") for table in ("ingest_document", "ingest_chunk", "ingest_fact")]
+    counts += [rows(home / "packs/cgt.db", f"SELECT count(*) FROM {table}") for table in ("portfolio", "account", "entry", "change", "image")]
     counts.append(rows(home / "kernel.db", "SELECT count(*) FROM share"))
     counts.append(rows(home / "kernel.db", "SELECT version, members FROM preferences"))
     audited = rows(home / "audit.db", f"SELECT count(*) FROM audit WHERE mutation = 1 AND status = 'ok' AND tool = '{tool}'")

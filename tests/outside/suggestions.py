@@ -140,7 +140,7 @@ def walk(program, name: str, home: pathlib.Path | None) -> list[str]:
                     walker.example(tool, example)
     failures, calls = walker.failures, walker.calls
     for tool, example in alone if home is None else []:
-        with rpc.session(program, "noema", "--tools", "all") as session:
+        with rpc.session(program, "noema", "cgt", "--tools", "all") as session:
             walker = Walk(session, tools)
             walker.example(tool, example)
             failures, calls = failures + walker.failures, calls + walker.calls

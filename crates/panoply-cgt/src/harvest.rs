@@ -26,6 +26,8 @@ pub struct Price {
 pub enum Purpose {
     /// Realises a gain that is exempt.
     UseExemptAmount,
+    /// Realises a gain that is taxed at the basic rate.
+    UseBasicRateBand,
     /// Realises a loss that reduces taxable gains.
     ReduceTaxableGain,
 }
@@ -68,12 +70,46 @@ pub fn plan(holdings: &[Holding], prices: &[Price], net: Money, exempt: Money) -
         candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.gain_share));
         (Purpose::UseExemptAmount, exempt - net)
     };
+    choose(&mut candidates, purpose, &mut room)
+}
+
+/// Chooses sales whose gains fill the rest of the exempt amount, and then the rest of the basic rate
+/// band, band by band.
+pub fn plan_with_band(
+    holdings: &[Holding],
+    prices: &[Price],
+    exempt_left: Money,
+    band_left: Money,
+) -> Vec<PlannedSale> {
+    let mut candidates: Vec<Candidate<'_>> =
+        prices.iter().filter_map(|price| candidate(holdings, price)).collect();
+    candidates.retain(|candidate| candidate.gain_each > Money::ZERO);
+    candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.gain_share));
+    let mut sales = Vec::new();
+    for (purpose, mut room) in
+        [(Purpose::UseExemptAmount, exempt_left), (Purpose::UseBasicRateBand, band_left)]
+    {
+        sales.extend(choose(&mut candidates, purpose, &mut room));
+    }
+    sales
+}
+
+/// Takes shares of the candidates in their order until the room is used up.
+fn choose(
+    candidates: &mut [Candidate<'_>],
+    purpose: Purpose,
+    room: &mut Money,
+) -> Vec<PlannedSale> {
     let mut sales = Vec::new();
     for candidate in candidates {
-        let Some(shares) = shares_for(&candidate, room, purpose) else { continue };
+        if *room <= Money::ZERO {
+            break;
+        }
+        let Some(shares) = shares_for(candidate, *room, purpose) else { continue };
         let Some(gain) = times(candidate.gain_each, shares) else { continue };
         let Some(quantity) = Quantity::new(shares) else { continue };
-        room -= if gain.is_negative() { -gain } else { gain };
+        *room -= if gain.is_negative() { -gain } else { gain };
+        candidate.held -= shares;
         sales.push(PlannedSale {
             ticker: candidate.price.ticker.clone(),
             quantity,
@@ -81,9 +117,6 @@ pub fn plan(holdings: &[Holding], prices: &[Price], net: Money, exempt: Money) -
             purpose,
             expected_gain: gain,
         });
-        if room <= Money::ZERO {
-            break;
-        }
     }
     sales
 }
@@ -106,7 +139,7 @@ fn shares_for(candidate: &Candidate<'_>, room: Money, purpose: Purpose) -> Optio
         if candidate.gain_each.is_negative() { -candidate.gain_each } else { candidate.gain_each };
     let (room, each) = (room.attopounds()?, each.attopounds().filter(|each| *each > 0)?);
     let shares = match purpose {
-        Purpose::UseExemptAmount => room / each,
+        Purpose::UseExemptAmount | Purpose::UseBasicRateBand => room / each,
         Purpose::ReduceTaxableGain => room.div_ceil(each),
     };
     let shares = Decimal::try_from_i128_with_scale(i128::try_from(shares).ok()?, 0).ok();
@@ -170,5 +203,28 @@ mod tests {
         // A net loss leaves more room: gains absorb it before the exempt amount.
         assert_eq!(planned(HELD, &prices[..1], -4_000, 3_000), ["UP 1000 7000.00"]);
         assert!(planned(HELD, &[("DOWN", "12")], 0, 3_000).is_empty());
+    }
+
+    #[test]
+    fn gains_fill_the_exempt_amount_and_then_the_basic_rate_band() {
+        // By hand: 3,000 exempt at 10 a share is 300 shares; 7,700 of the band 770; 930 are left.
+        let rows = dsl::parse("2020-01-01 BUY A 2000 @ 1\n2020-01-01 BUY B 10 @ 9").unwrap();
+        let computation = compute(&rows, &Rates::default(), Options::default()).unwrap();
+        let price = |ticker: &str, each: &str| Price {
+            ticker: Ticker::parse(ticker).unwrap(),
+            each: Amount::new(each.parse().unwrap(), Currency::GBP).unwrap(),
+        };
+        let prices = [price("A", "11"), price("B", "10")];
+        let sales = plan_with_band(
+            &computation.holdings,
+            &prices,
+            Money::pounds(3_000),
+            Money::pounds(7_700),
+        );
+        let shown: Vec<String> = sales
+            .iter()
+            .map(|sale| format!("{} {} {:?}", sale.ticker, sale.quantity, sale.purpose))
+            .collect();
+        assert_eq!(shown, ["A 300 UseExemptAmount", "A 770 UseBasicRateBand"]);
     }
 }

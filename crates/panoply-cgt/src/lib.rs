@@ -2,7 +2,7 @@
 //! statutory reference of each figure.
 //!
 //! The top-level modules are pure computation without tool contract or I/O. The MCP tools are in
-//! `tools`, behind the feature of that name.
+//! `tools`, and the portfolios that they keep in `store`, behind the feature `tools`.
 
 pub mod content;
 pub mod currency;
@@ -21,11 +21,14 @@ pub mod money;
 pub mod number;
 pub mod parameters;
 pub mod pdf;
+pub mod portfolio;
 pub mod problem;
 pub mod ratio;
 pub mod sa108;
 pub mod scenario;
 pub mod spreadsheet;
+#[cfg(feature = "tools")]
+pub mod store;
 pub mod tax_year;
 pub mod text;
 #[cfg(feature = "tools")]

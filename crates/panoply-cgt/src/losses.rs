@@ -73,6 +73,27 @@ pub fn available(ledger: &[LossYear], year: TaxYear) -> Money {
     before.map_or(Money::ZERO, |entry| entry.carried_forward)
 }
 
+/// Losses of earlier years that are unused at the start of a year, when those of some years were
+/// not claimed: these are never used.
+pub fn available_without(
+    ledger: &[LossYear],
+    year: TaxYear,
+    unclaimed: &[TaxYear],
+    parameters: &Parameters,
+) -> Money {
+    let mut carried = Money::ZERO;
+    for entry in ledger.iter().filter(|entry| entry.year < year) {
+        let above_exempt = parameters
+            .exempt_amount(entry.year)
+            .map_or(Money::ZERO, |exempt| (entry.net - exempt).at_least(Money::ZERO));
+        carried -= carried.min(above_exempt);
+        if !unclaimed.contains(&entry.year) {
+            carried += entry.made;
+        }
+    }
+    carried
+}
+
 /// Years before `year` whose net loss is part of what is available.
 pub fn made_before(ledger: &[LossYear], year: TaxYear) -> impl Iterator<Item = &LossYear> {
     ledger.iter().filter(move |entry| entry.year < year && !entry.made.is_zero())
@@ -125,5 +146,9 @@ mod tests {
         assert_eq!(available(&ledger, year("2020")), Money::ZERO);
         assert_eq!(available(&ledger, year("2023")), Money::pounds(17_300));
         assert_eq!(made_before(&ledger, year("2023")).count(), 1);
+        let without =
+            |unclaimed: &[TaxYear]| available_without(&ledger, year("2023"), unclaimed, parameters);
+        assert_eq!(without(&[]), Money::pounds(17_300));
+        assert_eq!(without(&[year("2020")]), Money::ZERO);
     }
 }

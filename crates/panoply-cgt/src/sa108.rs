@@ -84,14 +84,16 @@ pub fn boxes(
     ]
 }
 
-/// Reasons why a year must be reported; empty when it need not be.
+/// Reasons why a year must be reported; empty when it need not be. `taxable` is the gain above the
+/// exempt amount on all assets, before losses of earlier years.
 pub fn reasons_to_report(
     year: &YearReport<'_>,
+    taxable: Option<Money>,
     losses_used: Money,
     parameters: &Parameters,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
-    if let Some(taxable) = year.taxable_gain
+    if let Some(taxable) = taxable
         && !taxable.is_zero()
     {
         reasons.push(format!("the net gain is £{taxable} above the exempt amount"));
@@ -187,6 +189,15 @@ mod tests {
         // 20,025.90 down; 1,000.50 + 9.95 = 1,010.45 up; 20,025.90 - 1,010.45 = 19,015.45 down;
         // (19,015.45 - 3,000) x (24 - 20) % = 640.62.
         assert_eq!(entries, expected.map(|(number, entry)| (number.to_owned(), entry.to_owned())));
-        assert_eq!(reasons_to_report(&report.years[0], Money::ZERO, parameters).len(), 1);
+        assert_eq!(
+            reasons_to_report(
+                &report.years[0],
+                report.years[0].taxable_gain,
+                Money::ZERO,
+                parameters
+            )
+            .len(),
+            1
+        );
     }
 }

@@ -260,3 +260,49 @@ async fn planned_losses_save_the_tax_that_the_engine_computes() {
     late["date"] = "2026-04-06".into();
     assert_eq!(refusal("plan_disposals", late).await.1["code"], "INVALID_DATE");
 }
+
+#[tokio::test]
+async fn gains_fill_the_basic_rate_band_at_its_rate() {
+    let input = json!({"cgt_content": "2020-01-01 BUY A 2000 @ 1", "year": 2025, "taxable_income": 30000, "use_basic_rate_band": true, "prices": [{"ticker": "A", "price": 11}]});
+    let planned = data("plan_disposals", input).await;
+    // 3,000 exempt, then 37,700 - 30,000 = 7,700 at 18 % = 1,386.
+    assert_eq!(
+        (&planned["tax_after"], &planned["net_gain_after"], &planned["basic_rate_band_left"]),
+        (&json!("1386.00"), &json!("10700.00"), &json!("0.00"))
+    );
+    assert_eq!(planned["sales"][1]["purpose"], "use_basic_rate_band");
+}
+
+#[tokio::test]
+async fn losses_can_be_claimed_for_some_years_only() {
+    // 5,000 lost in 2021/22, 15,000 in 2022/23; a gain of 20,000 in 2024/25.
+    let content = "2020-01-01 BUY L 2000 @ 20\n2021-06-01 SELL L 500 @ 10\n2022-06-01 SELL L 1500 @ 10\n2020-01-01 BUY G 1000 @ 5\n2024-05-01 SELL G 1000 @ 25";
+    let base = json!({"cgt_content": content, "year": 2024, "taxable_income": 60000, "earlier_losses": "claimed"});
+    let mut some = base.clone();
+    some["unclaimed_loss_years"] = json!([2022]);
+    // (20,000 - 20,000) leaves nothing above 3,000; without 2022/23 (20,000 - 5,000 - 3,000) x 20 %.
+    assert_eq!(data("estimate_tax", base).await["tax_due"], "0.00");
+    assert_eq!(data("estimate_tax", some.clone()).await["tax_due"], "2400.00");
+    let form = data("sa108_summary", some.clone()).await;
+    assert_eq!([entry(&form, "45"), entry(&form, "47")], [json!("5000"), json!("0")]);
+    some["earlier_losses"] = "not_claimed".into();
+    assert_eq!(refusal("estimate_tax", some).await.1["code"], "INVALID_INPUT");
+}
+
+#[tokio::test]
+async fn other_gains_change_the_boxes_of_losses_and_the_property_return() {
+    let content = "2020-01-01 BUY A 1 @ 2000\n2024-12-01 SELL A 1 @ 1000";
+    let flat = json!([{"class": "residential_property", "date": "2024-10-01", "completed": "2024-11-01", "gain": 10000}]);
+    let with = json!({"cgt_content": content, "year": 2024, "taxable_income": 60000, "losses_brought_forward": 2000, "other_gains": flat});
+    // 10,000 - 1,000 - 3,000 exempt leaves 6,000, of which 2,000 are covered by old losses: 4,000 x 24 %.
+    let estimate = data("estimate_tax", with.clone()).await;
+    assert_eq!(estimate["tax_due"], "960.00");
+    assert_eq!(estimate["property_returns"][0]["due"], "2024-12-31");
+    let form = data("sa108_summary", with).await;
+    assert_eq!([entry(&form, "45"), entry(&form, "47")], [json!("2000"), json!("0")]);
+    assert!(form["reasons"][0].as_str().unwrap().contains("£6000.00 above"), "{form}");
+    // Without the flat the loss of the year joins the old ones.
+    let alone = json!({"cgt_content": content, "year": 2024, "taxable_income": 60000, "losses_brought_forward": 2000});
+    let form = data("sa108_summary", alone).await;
+    assert_eq!([entry(&form, "45"), entry(&form, "47")], [json!("0"), json!("3000")]);
+}

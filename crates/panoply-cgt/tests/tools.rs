@@ -8,11 +8,12 @@
 
 use std::sync::Arc;
 
-use panoply_cgt::tools::{ErrorForm, Settings, pack};
+use panoply_cgt::tools::{ErrorForm, Settings, pack, pack_with, sample};
 use panoply_contract::context::CallContext;
 use panoply_contract::dialect::{Envelope, Fault};
 use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope, Settings as KernelSettings};
+use panoply_contract::pack::Pack;
 use panoply_contract::resource::ResourceBody;
 use panoply_contract::testing::{FixedClock, call_as_owner, check_pack, kernel_in_memory, noon};
 use serde::Deserialize;
@@ -21,6 +22,10 @@ use serde_json::{Value, json};
 fn kernel_with(settings: &Settings) -> Arc<Kernel> {
     let pack = pack(settings).unwrap();
     kernel_in_memory(vec![pack], FixedClock::at(noon()), KernelSettings::default()).unwrap()
+}
+
+fn sample_pack(settings: &Settings) -> Pack {
+    pack_with(settings, sample::store().unwrap()).unwrap()
 }
 
 fn kernel() -> Arc<Kernel> {
@@ -43,10 +48,10 @@ async fn refusal(kernel: &Kernel, tool: &str, input: Value) -> (Fault, String, V
 
 #[tokio::test]
 async fn every_tool_meets_the_contract() {
-    let violations = check_pack(pack(&Settings::default()).unwrap()).await;
+    let violations = check_pack(sample_pack(&Settings::default())).await;
     assert!(violations.is_empty(), "{violations:#?}");
     let as_results = Settings { errors: ErrorForm::Result, ..Settings::default() };
-    let violations = check_pack(pack(&as_results).unwrap()).await;
+    let violations = check_pack(sample_pack(&as_results)).await;
     assert!(violations.is_empty(), "{violations:#?}");
 }
 

@@ -104,7 +104,8 @@ pub fn back_up(
     let mut first: Vec<PathBuf> =
         vec![home.keys(), home.kernel(), home.folder().join("config.toml")];
     first.extend(
-        ["noema.db", "backtest.db", "ttm.db", "ttm-eval.db"].map(|name| home.packs().join(name)),
+        ["noema.db", "cgt.db", "backtest.db", "ttm.db", "ttm-eval.db"]
+            .map(|name| home.packs().join(name)),
     );
     for file in &first {
         files.extend(copy(home, file, to)?);

@@ -121,6 +121,7 @@ impl Home {
     pub fn pack_files(&self) -> Vec<(String, PathBuf)> {
         let known = [
             ("noema: cards", "noema.db"),
+            ("cgt: portfolios", "cgt.db"),
             ("backtest: catalog of runs", "backtest.db"),
             ("ttm: papers and documents", "ttm.db"),
             ("ttm: reports of evaluations", "ttm-eval.db"),

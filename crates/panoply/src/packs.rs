@@ -23,7 +23,7 @@ use crate::tenant_supervisor::{TenantFiles, TenantSupervisor};
 /// All packs, in the order in which they are listed.
 pub(crate) const ALL: &[PackDef] = &[
     PackDef { name: "rmf", build: rmf, files: &[] },
-    PackDef { name: "cgt", build: cgt, files: &[] },
+    PackDef { name: "cgt", build: cgt, files: &["cgt.db"] },
     PackDef { name: "backtest", build: backtest, files: &["backtest.db"] },
     PackDef { name: "noema", build: noema, files: &["noema.db"] },
     PackDef { name: "ttm", build: ttm, files: &["ttm.db", "ttm-eval.db"] },
@@ -208,9 +208,23 @@ fn supervised_rmf(config: &PackConfig) -> Result<(Pack, Arc<dyn Supervisor>), Fa
 }
 
 fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
+    use panoply_cgt::store::SqlitePortfolios;
     let settings =
         config.settings.clone().try_into().map_err(|error| bad_settings("cgt", &error))?;
-    panoply_cgt::tools::pack(&settings).map_err(|error| bad_settings("cgt", &error))
+    let portfolios = match &config.data {
+        PackData::Persistent(home) => Arc::new(SqlitePortfolios::at(home.pack("cgt"))),
+        PackData::Ephemeral => Arc::new(SqlitePortfolios::in_memory()),
+        PackData::Sample => panoply_cgt::tools::sample::store()
+            .map_err(|error| Failure::work(format!("cannot make the sample: {error}")))?,
+    };
+    let counted = Arc::clone(&portfolios);
+    let pack = panoply_cgt::tools::pack_with(&settings, portfolios)
+        .map_err(|error| bad_settings("cgt", &error))?;
+    let count = move || {
+        let transactions = counted.list()?.iter().map(|portfolio| portfolio.entries).sum::<usize>();
+        Ok(u64::try_from(transactions).unwrap_or(u64::MAX))
+    };
+    Ok(with_quota(pack, config, ("transactions", config.quotas.transactions), count))
 }
 
 fn noema(config: &PackConfig) -> Result<Pack, Failure> {

@@ -26,11 +26,19 @@ pub struct Quotas {
     pub runs: u64,
     /// Documents of `ttm`.
     pub documents: u64,
+    /// Stored transactions of `cgt`.
+    pub transactions: u64,
 }
 
 impl Default for Quotas {
     fn default() -> Self {
-        Self { megabytes: 2048, cards: 200_000, runs: 10_000, documents: 100_000 }
+        Self {
+            megabytes: 2048,
+            cards: 200_000,
+            runs: 10_000,
+            documents: 100_000,
+            transactions: 1_000_000,
+        }
     }
 }
 

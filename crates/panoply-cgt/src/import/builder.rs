@@ -73,6 +73,7 @@ impl ImportBuilder {
             warnings: self.warnings,
             skipped: self.skipped,
             duplicates: Vec::new(),
+            keys: Vec::new(),
         }
     }
 

@@ -7,15 +7,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Broker, File, Imported, Origin, read};
+use super::{Broker, File, Imported, KnownRows, Origin, RowKey, read};
 use crate::dsl;
 use crate::transaction::{Row, Ticker};
 
 /// Imports several exports, without the rows that repeat an earlier file.
 pub fn read_all(files: &[File<'_>]) -> Imported {
+    read_more(files, KnownRows::default())
+}
+
+/// Imports several exports, without the rows that repeat an earlier file or an earlier import.
+pub fn read_more(files: &[File<'_>], known: KnownRows) -> Imported {
     let mut all = Imported::default();
-    let mut merged: Vec<(Row, Origin)> = Vec::new();
-    let mut seen = Seen::default();
+    let mut merged: Vec<(Row, Origin, RowKey)> = Vec::new();
+    let mut seen = Seen { known: known.keys, ..Seen::default() };
     for file in files {
         let imported = read(file);
         all.warnings.extend(imported.warnings);
@@ -38,14 +43,18 @@ pub fn read_all(files: &[File<'_>]) -> Imported {
             if count.0 <= seen.count(&key, &line) {
                 all.duplicates.push(format!("{}: {line}{}", row.location, key.reason()));
             } else {
-                merged.push((row, origin));
+                merged.push((row, origin, key.row_key()));
             }
         }
         seen.add(own);
     }
-    unify_tickers(&mut merged, &mut all.warnings);
-    merged.sort_by_key(|(row, _)| row.transaction.date);
-    (all.rows, all.origins) = merged.into_iter().unzip();
+    unify_tickers(&mut merged, known.tickers, &mut all.warnings);
+    merged.sort_by_key(|(row, ..)| row.transaction.date);
+    for (row, origin, key) in merged {
+        all.rows.push(row);
+        all.origins.push(origin);
+        all.keys.push(key);
+    }
     all
 }
 
@@ -68,6 +77,20 @@ impl Key {
         }
     }
 
+    /// The key in a form that can be stored.
+    fn row_key(&self) -> RowKey {
+        let (broker, account, kind, mark, line) = match self {
+            Self::Id { broker, account, id, line } => (broker, account, "id", id.as_str(), line),
+            Self::Time { broker, account, time, line } => {
+                (broker, account, "time", time.as_deref().unwrap_or_default(), line)
+            }
+        };
+        let named = account.as_deref().unwrap_or_default();
+        // The unit separator occurs in none of the parts of an export.
+        let text = [broker.as_str(), named, kind, mark, line].join("\u{1f}");
+        RowKey { broker: *broker, account: account.clone(), text }
+    }
+
     const fn reason(&self) -> &'static str {
         match self {
             Self::Id { .. } => " (same number)",
@@ -83,13 +106,21 @@ type Counts = BTreeMap<Key, (usize, String)>;
 /// Rows of the files read before.
 #[derive(Default)]
 struct Seen {
+    /// Rows of earlier imports, by the text of their key.
+    known: BTreeMap<String, usize>,
     counts: Counts,
     ids: BTreeMap<(Broker, Option<String>, String), BTreeSet<String>>,
 }
 
 impl Seen {
     fn count(&self, key: &Key, line: &str) -> usize {
-        self.counts.get(key).filter(|(_, known)| known == line).map_or(0, |(count, _)| *count)
+        let here =
+            self.counts.get(key).filter(|(_, known)| known == line).map_or(0, |(count, _)| *count);
+        let before = match self.known.is_empty() {
+            true => 0,
+            false => self.known.get(&key.row_key().text).copied().unwrap_or(0),
+        };
+        here.max(before)
     }
 
     /// Another row of an earlier file with the same number, when none is equal.
@@ -112,11 +143,14 @@ impl Seen {
 }
 
 /// One security has one ticker, whatever brokers call it: the first that was read for its ISIN.
-fn unify_tickers(rows: &mut [(Row, Origin)], warnings: &mut Vec<String>) {
-    let mut tickers: BTreeMap<String, Ticker> = BTreeMap::new();
+fn unify_tickers(
+    rows: &mut [(Row, Origin, RowKey)],
+    mut tickers: BTreeMap<String, Ticker>,
+    warnings: &mut Vec<String>,
+) {
     let mut isins: BTreeMap<Ticker, String> = BTreeMap::new();
     let mut said: BTreeSet<(String, Ticker)> = BTreeSet::new();
-    for (row, origin) in rows {
+    for (row, origin, _) in rows {
         let Some(isin) = &origin.isin else { continue };
         let own = row.transaction.ticker.clone();
         let ticker = tickers.entry(isin.clone()).or_insert_with(|| own.clone()).clone();

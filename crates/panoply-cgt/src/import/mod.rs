@@ -26,11 +26,11 @@ mod xlsx;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use duplicates::read_all;
+pub use duplicates::{read_all, read_more};
 pub use generic::{Columns, DateOrder};
 use serde::Deserialize;
 
-use crate::transaction::Row;
+use crate::transaction::{Row, Ticker};
 use builder::ImportBuilder;
 
 /// Broker of an export.
@@ -224,6 +224,28 @@ pub struct Imported {
     pub skipped: BTreeMap<String, usize>,
     /// Transactions that another file has too; they count once.
     pub duplicates: Vec<String>,
+    /// What recognises each transaction in another export, in the same order.
+    pub keys: Vec<RowKey>,
+}
+
+/// What recognises a row in another export of the same account.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RowKey {
+    /// Broker.
+    pub broker: Broker,
+    /// Account, when the caller or the export names it.
+    pub account: Option<String>,
+    /// Broker, account, number or time, and figures as one text.
+    pub text: String,
+}
+
+/// Rows imported before.
+#[derive(Clone, Debug, Default)]
+pub struct KnownRows {
+    /// Number of rows by the text of their key.
+    pub keys: BTreeMap<String, usize>,
+    /// Tickers by ISIN.
+    pub tickers: BTreeMap<String, Ticker>,
 }
 
 /// Imports one export.

@@ -7,13 +7,13 @@ use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::arguments::YearText;
-use super::content::{self, Content};
+use super::content::{self, Content, Transactions};
 use super::pagination::{self, PageInfo, paginate};
+use super::portfolios::PortfolioId;
 use super::service::CgtService;
 use super::wire::{OriginalOut, originals};
 use crate::engine::report::{Report, RoundedDisposal, RoundedLeg, Rounding, YearReport, report};
 use crate::engine::{Holding, Options, SameDaySplit, Transfer};
-use crate::json::Parsed;
 use crate::money::Money;
 use crate::tax_year::TaxYear;
 
@@ -38,7 +38,7 @@ const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Medium,
     cache: CachePolicy::Never,
     idempotent: true,
-    data: &["hmrc-rates", "uk-parameters"],
+    data: &["hmrc-rates", "portfolios", "uk-parameters"],
     examples: &[
         Example {
             // HMRC HS284, example 2: 1,000 + 500 bought, 700 sold at £4.80 with £100 fees.
@@ -71,11 +71,14 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, unless `portfolio_id` is given.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
     #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
+    /// Stored portfolio, in place of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
+    portfolio_id: Option<PortfolioId>,
     /// Tax year, by the year it starts in: 2024 is 2024/25. By default all years with disposals.
     year: Option<YearText>,
     /// Match sales exceeding the holding with later purchases instead of rejecting them.
@@ -264,7 +267,11 @@ impl Tool for CalculateReport {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let parsed = self.service.transactions(
+            params.cgt_content.as_ref(),
+            params.transactions.as_ref(),
+            params.portfolio_id.as_ref(),
+        )?;
         let year = params.year.as_ref().map(YearText::year).transpose()?;
         cx.check_cancelled()?;
         let options = Options {
@@ -539,7 +546,7 @@ fn table_of(report: &Report<'_>) -> Table {
 }
 
 /// Suggests explaining the largest gain or loss, and the return of its year.
-fn suggestions(report: &Report<'_>, parsed: &Parsed, params: &Params) -> Vec<NextAction> {
+fn suggestions(report: &Report<'_>, parsed: &Transactions, params: &Params) -> Vec<NextAction> {
     let size = |disposal: &&RoundedDisposal<'_>| gain_or_loss(disposal.gain).1;
     let largest = report.years.iter().flat_map(|year| &year.disposals).max_by_key(size);
     let Some(largest) = largest else { return Vec::new() };

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::arguments::{price_of, quantity_of};
 use super::content::{self, Content};
 use super::explain_matching::{date_of, find, ticker_of};
+use super::portfolios::PortfolioId;
 use super::service::CgtService;
 use crate::engine::{Disposal, Options, Rule, SameDaySplit};
 use crate::ratio::Ratio;
@@ -31,7 +32,7 @@ const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Medium,
     cache: CachePolicy::Never,
     idempotent: true,
-    data: &["hmrc-rates", "uk-parameters"],
+    data: &["hmrc-rates", "portfolios", "uk-parameters"],
     examples: &[
         Example {
             shows: "a sale that is still open",
@@ -57,11 +58,14 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, unless `portfolio_id` is given.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
     #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
+    /// Stored portfolio, in place of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
+    portfolio_id: Option<PortfolioId>,
     /// Date of the sale, YYYY-MM-DD.
     #[schemars(length(min = 1, max = 40))]
     disposal_date: String,
@@ -133,7 +137,11 @@ impl Tool for CheckRepurchase {
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let date = date_of("disposal_date", &params.disposal_date)?;
         let ticker = ticker_of(&params.ticker)?;
-        let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let parsed = self.service.transactions(
+            params.cgt_content.as_ref(),
+            params.transactions.as_ref(),
+            params.portfolio_id.as_ref(),
+        )?;
         let options = Options {
             allow_short: params.allow_short,
             same_day_split: params.same_day_split,

@@ -10,11 +10,14 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::errors;
+use super::portfolios::PortfolioId;
 use super::schema::{self, TransactionObject};
+use super::service::CgtService;
 use crate::engine::SameDaySplit;
 use crate::import::Broker;
 use crate::json::{self, Parsed};
 use crate::tax_year::TaxYear;
+use crate::transaction::Row;
 use crate::{content, dsl};
 
 /// Suggested calls repeat the transactions only up to this size.
@@ -74,25 +77,78 @@ impl Content {
     }
 }
 
-/// Prints the transactions for a suggested call; `None` when they are too long.
-pub(super) fn echo(parsed: &Parsed) -> Option<String> {
-    if parsed.rows.len() > MAX_ECHO_BYTES / 20 {
+/// Transactions of a call, given or stored.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Transactions {
+    pub(super) rows: Vec<Row>,
+    /// Ignored or left out input.
+    pub(super) notices: Vec<String>,
+    /// Portfolio that they were read from.
+    portfolio_id: Option<PortfolioId>,
+}
+
+impl From<Parsed> for Transactions {
+    fn from(parsed: Parsed) -> Self {
+        Self { rows: parsed.rows, notices: parsed.notices, portfolio_id: None }
+    }
+}
+
+impl CgtService {
+    /// Transactions of the call or of a stored portfolio; an empty list is allowed.
+    pub(super) fn transactions_or_none(
+        &self,
+        content: Option<&Content>,
+        alias: Option<&Content>,
+        portfolio_id: Option<&PortfolioId>,
+    ) -> Result<Transactions, ToolError> {
+        let Some(id) = portfolio_id else {
+            return Content::read(content, alias).map(Transactions::from);
+        };
+        if content.is_some() || alias.is_some() {
+            return Err(errors::portfolio_and_content());
+        }
+        let (rows, notices) = self.taxable(id)?;
+        Ok(Transactions { rows, notices, portfolio_id: Some(id.clone()) })
+    }
+
+    /// Like [`Self::transactions_or_none`], but rejects an empty list.
+    pub(super) fn transactions(
+        &self,
+        content: Option<&Content>,
+        alias: Option<&Content>,
+        portfolio_id: Option<&PortfolioId>,
+    ) -> Result<Transactions, ToolError> {
+        let found = self.transactions_or_none(content, alias, portfolio_id)?;
+        match (found.rows.is_empty(), portfolio_id) {
+            (false, _) => Ok(found),
+            (true, Some(id)) => Err(errors::empty_portfolio(id.as_str())),
+            (true, None) => Err(errors::no_transactions()),
+        }
+    }
+}
+
+/// The transactions as arguments of a suggested call: the portfolio's id, or their text; `None` when
+/// that is too long.
+pub(super) fn echo(transactions: &Transactions) -> Option<Value> {
+    if let Some(id) = &transactions.portfolio_id {
+        return Some(json!({"portfolio_id": id.as_str()}));
+    }
+    if transactions.rows.len() > MAX_ECHO_BYTES / 20 {
         return None;
     }
-    let text = dsl::print(parsed.rows.iter().map(|row| &row.transaction));
-    (text.len() <= MAX_ECHO_BYTES).then_some(text)
+    let text = dsl::print(transactions.rows.iter().map(|row| &row.transaction));
+    (text.len() <= MAX_ECHO_BYTES).then(|| json!({"cgt_content": text}))
 }
 
 /// Arguments of a suggested call about the same transactions: the transactions, the options, and
 /// `more` without its nulls. `None` when the transactions are too long.
 pub(super) fn repeat_arguments(
-    parsed: &Parsed,
+    transactions: &Transactions,
     allow_short: bool,
     same_day_split: SameDaySplit,
     more: Value,
 ) -> Option<Value> {
-    let mut arguments = serde_json::Map::new();
-    arguments.insert("cgt_content".to_owned(), echo(parsed)?.into());
+    let Value::Object(mut arguments) = echo(transactions)? else { return None };
     if allow_short {
         arguments.insert("allow_short".to_owned(), true.into());
     }

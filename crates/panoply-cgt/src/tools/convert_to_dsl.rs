@@ -1,10 +1,13 @@
 //! `convert_to_dsl`: prints transactions in the transaction language.
 
+use std::sync::Arc;
+
 use panoply_contract::prelude::*;
-use serde_json::json;
 
 use super::content::{self, Content};
 use super::pagination::{self, PageInfo, paginate};
+use super::portfolios::PortfolioId;
+use super::service::CgtService;
 use crate::dsl;
 
 /// The lines are sent twice, as data and as text.
@@ -26,7 +29,7 @@ const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Medium,
     cache: CachePolicy::Never,
     idempotent: true,
-    data: &[],
+    data: &["portfolios"],
     examples: &[
         Example {
             shows: "JSON into a line",
@@ -52,11 +55,14 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: a JSON array, JSON text, or lines of text. Required.
+    /// The transactions: a JSON array, JSON text, or lines of text. Required, unless `portfolio_id` is given.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
     #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
+    /// Stored portfolio, in place of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
+    portfolio_id: Option<PortfolioId>,
     /// Number of transactions to skip.
     #[schemars(range(min = 0, max = 10_000_000))]
     #[serde(default)]
@@ -74,7 +80,15 @@ pub(crate) struct Output {
     warnings: Vec<String>,
 }
 
-pub(crate) struct ConvertToDsl;
+pub(crate) struct ConvertToDsl {
+    service: Arc<CgtService>,
+}
+
+impl ConvertToDsl {
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
+    }
+}
 
 impl Tool for ConvertToDsl {
     type Params = Params;
@@ -85,7 +99,11 @@ impl Tool for ConvertToDsl {
     }
 
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let parsed = Content::read(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let parsed = self.service.transactions_or_none(
+            params.cgt_content.as_ref(),
+            params.transactions.as_ref(),
+            params.portfolio_id.as_ref(),
+        )?;
         let all = parsed.rows.iter().map(|row| dsl::line(&row.transaction));
         let (lines, page) = paginate(all, params.offset, None, BYTE_BUDGET);
         let dsl = lines.join("\n");
@@ -95,10 +113,10 @@ impl Tool for ConvertToDsl {
         let evidence = Evidence::from(Source::new(SourceClass::Exact, "the transactions given"));
         let suggestion = content::echo(&parsed).filter(|_| !parsed.rows.is_empty());
         let mut reply = Reply::new(Output { dsl, page, warnings: parsed.notices }, text, evidence);
-        if let Some(text) = suggestion {
+        if let Some(arguments) = suggestion {
             reply = reply.next(NextAction::new(
                 "validate_transactions",
-                json!({"cgt_content": text}),
+                arguments,
                 "check that the records are complete",
             ));
         }

@@ -4,11 +4,12 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::arguments::{NumberText, pounds_of};
+use super::arguments::{NumberText, YearText, pounds_of};
 use super::dialect::EXAMPLE_KEY;
 use crate::engine::report::{Report, YearReport};
-use crate::losses::{EarlierLosses, LossYear, made_before};
+use crate::losses::{EarlierLosses, LossYear, available_without, made_before};
 use crate::money::Money;
+use crate::parameters::Parameters;
 
 /// Losses brought forward to a year.
 pub(super) struct LossesGiven {
@@ -22,12 +23,31 @@ pub(super) struct LossesGiven {
 }
 
 impl LossesGiven {
+    /// Losses of the years `unclaimed` were not claimed, when all others were.
     pub(super) fn of(
         own_records: Option<&NumberText>,
         claimed: Option<EarlierLosses>,
-        year: &YearReport<'_>,
+        unclaimed: &[YearText],
+        (ledger, year, parameters): (&[LossYear], &YearReport<'_>, &Parameters),
     ) -> Result<Self, ToolError> {
-        let in_history = year.earlier_losses;
+        let in_history = match unclaimed {
+            [] => year.earlier_losses,
+            years if claimed == Some(EarlierLosses::Claimed) => {
+                let years = years.iter().map(YearText::year).collect::<Result<Vec<_>, _>>()?;
+                available_without(ledger, year.year, &years, parameters)
+            }
+            _ => {
+                return Err(ToolError::validation(
+                    "INVALID_INPUT",
+                    "`unclaimed_loss_years` needs `earlier_losses` to be `claimed`",
+                )
+                .hint("say that the losses were claimed, and name the years that were not")
+                .detail(
+                    EXAMPLE_KEY,
+                    json!({"earlier_losses": "claimed", "unclaimed_loss_years": [2020]}),
+                ));
+            }
+        };
         match (own_records, claimed) {
             (Some(_), Some(_)) => Err(ToolError::validation(
                 "INVALID_INPUT",

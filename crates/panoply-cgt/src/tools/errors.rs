@@ -232,6 +232,23 @@ pub(super) fn broker_export(broker: &str) -> ToolError {
     .detail(EXAMPLE_KEY, LINES)
 }
 
+/// Error for a portfolio and transactions in one call.
+pub(super) fn portfolio_and_content() -> ToolError {
+    ToolError::validation("INVALID_INPUT", "both `portfolio_id` and transactions are given")
+        .hint("give one of them; `add_transactions` adds transactions to a portfolio")
+        .detail(EXAMPLE_KEY, LINES)
+}
+
+/// Error for a portfolio without taxable transactions.
+pub(super) fn empty_portfolio(id: &str) -> ToolError {
+    ToolError::validation(
+        "NO_TRANSACTIONS",
+        format!("the portfolio `{id}` has no transactions in a taxable account"),
+    )
+    .hint("add some with `add_transactions`; only accounts of the wrapper `gia` count for tax")
+    .detail("value", id)
+}
+
 /// Error for missing transactions.
 pub(super) fn no_transactions() -> ToolError {
     ToolError::validation("NO_TRANSACTIONS", "there are no transactions in `cgt_content`")

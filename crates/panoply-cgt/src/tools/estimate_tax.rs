@@ -5,18 +5,18 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::arguments::{NumberText, YearText, only_year, pounds_of, pounds_or_none, unknown_year};
+use super::arguments::{NumberText, YearText, only_year, pounds_of, unknown_year};
 use super::content::{self, Content};
-use super::dialect::EXAMPLE_KEY;
 use super::earlier_losses::{EarlierLossesOut, LossesGiven};
-use super::explain_matching::date_of;
+use super::other_gains::{OtherGainParam, PropertyReturn};
+use super::portfolios::PortfolioId;
 use super::service::CgtService;
 use crate::engine::report::{Rounding, report};
 use crate::engine::{Options, SameDaySplit};
 use crate::estimate::{Estimate, OtherGain, Period, Situation, estimate};
 use crate::losses::EarlierLosses;
 use crate::money::Money;
-use crate::parameters::{AssetClass, Parameters};
+use crate::parameters::AssetClass;
 use crate::tax_year::TaxYear;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -35,7 +35,7 @@ const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Medium,
     cache: CachePolicy::Never,
     idempotent: true,
-    data: &["hmrc-rates", "uk-parameters"],
+    data: &["hmrc-rates", "portfolios", "uk-parameters"],
     examples: &[
         Example {
             shows: "a higher-rate taxpayer in the year of the change",
@@ -61,11 +61,14 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, unless `portfolio_id` is given.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
     #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
+    /// Stored portfolio, in place of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
+    portfolio_id: Option<PortfolioId>,
     /// Tax year, by the year it starts in: 2024 is 2024/25.
     year: YearText,
     /// Income of that year after allowances and reliefs, in pounds, such as "37700".
@@ -74,6 +77,10 @@ pub(crate) struct Params {
     losses_brought_forward: Option<NumberText>,
     /// Whether losses of earlier years in the transactions were claimed in time; ask the person. Without it they are not deducted, and the tax with them is given too.
     earlier_losses: Option<EarlierLosses>,
+    /// Tax years whose losses were not claimed in time, when all others were.
+    #[serde(default)]
+    #[schemars(length(max = 30), extend("x-listed" = false))]
+    unclaimed_loss_years: Vec<YearText>,
     /// Basic rate band in pounds, when extended by Gift Aid or pension contributions.
     #[schemars(extend("x-listed" = false))]
     basic_rate_band: Option<NumberText>,
@@ -90,21 +97,6 @@ pub(crate) struct Params {
     #[serde(default)]
     #[schemars(extend("x-listed" = false))]
     same_day_split: SameDaySplit,
-}
-
-/// Gain or loss on another asset.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct OtherGainParam {
-    /// Kind of asset; `general` covers cryptoassets, unlisted shares and land that is not residential, `business_assets` gains with business asset disposal relief.
-    class: AssetClass,
-    /// Date of disposal, YYYY-MM-DD; required in a year in which the rates of the class changed.
-    #[schemars(length(min = 1, max = 40))]
-    date: Option<String>,
-    /// Gain in pounds; default 0.
-    gain: Option<NumberText>,
-    /// Allowable loss in pounds, as a positive number; default 0.
-    loss: Option<NumberText>,
 }
 
 /// Estimate. Amounts are decimal strings in pounds.
@@ -138,8 +130,10 @@ pub(crate) struct Output {
     tax_computed_by_return: String,
     /// Adjustment for box 51 of SA108.
     return_adjustment: String,
-    /// Day by which the tax is due, unless it was due earlier on UK residential property.
+    /// Day by which the tax is due; tax on UK residential property is due earlier, see `property_returns`.
     payment_due: String,
+    /// Gains on UK residential property: days by which each is reported and paid on account.
+    property_returns: Vec<PropertyReturn>,
     /// Rounding of the figures.
     rounding: &'static str,
     /// Statutory references of rates, band and exempt amount.
@@ -191,7 +185,11 @@ impl Tool for EstimateTax {
 
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let year = params.year.year()?;
-        let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let parsed = self.service.transactions(
+            params.cgt_content.as_ref(),
+            params.transactions.as_ref(),
+            params.portfolio_id.as_ref(),
+        )?;
         let computation = self.service.compute(
             &parsed.rows,
             Options {
@@ -206,7 +204,8 @@ impl Tool for EstimateTax {
         let losses = LossesGiven::of(
             params.losses_brought_forward.as_ref(),
             params.earlier_losses,
-            of_year,
+            &params.unclaimed_loss_years,
+            (&report.losses, of_year, parameters),
         )?;
         let other = params
             .other_gains
@@ -265,6 +264,7 @@ impl Tool for EstimateTax {
             earlier_losses: EarlierLossesOut::of(&report, of_year, &losses),
             tax_due_if_losses_claimed: if_claimed.map(|estimate| estimate.tax.to_string()),
             payment_due: payment_due(year),
+            property_returns: property_returns(&params)?,
             warnings: losses.warnings(of_year),
             ..build_output(&estimate)
         };
@@ -299,49 +299,15 @@ impl Tool for EstimateTax {
 pub(super) const ROUNDING: &str =
     "each match to the penny, half away from zero; totals are sums of those; tax to the penny";
 
-/// 31 January after the end of the tax year (TMA 1970 s.59B(4)).
-fn payment_due(year: TaxYear) -> String {
-    format!("{}-01-31", year.start() + 2)
+/// Returns of gains on residential property.
+fn property_returns(params: &Params) -> Result<Vec<PropertyReturn>, ToolError> {
+    let returns = params.other_gains.iter().map(OtherGainParam::property_return);
+    returns.filter_map(Result::transpose).collect()
 }
 
-impl OtherGainParam {
-    fn read(&self, year: TaxYear, parameters: &Parameters) -> Result<OtherGain, ToolError> {
-        let date = self.date.as_deref().map(|text| date_of("date", text)).transpose()?;
-        let class = self.class.as_str();
-        let invalid = |message: String, hint: &str| {
-            ToolError::validation("INVALID_OTHER_GAIN", message)
-                .hint(hint.to_owned())
-                .detail("value", class)
-                .detail(
-                    EXAMPLE_KEY,
-                    json!({"class": "general", "date": "2024-12-01", "gain": "5000"}),
-                )
-        };
-        if date.is_some_and(|date| TaxYear::of(date) != year) {
-            return Err(invalid(
-                format!("a gain on `{class}` is not dated in {year}"),
-                "give gains of the requested tax year only",
-            ));
-        }
-        match parameters.rates(self.class, year).len() {
-            0 if parameters.exempt_amount(year).is_some() => Err(invalid(
-                format!("`{class}` has no Capital Gains Tax rate in {year}"),
-                "leave it out: carried interest is charged to income tax from 2026/27",
-            )),
-            0 | 1 => Ok(()),
-            _ if date.is_some() => Ok(()),
-            _ => Err(invalid(
-                format!("the rates on `{class}` changed within {year}, and the gain has no date"),
-                "add `date`, the day of disposal",
-            )),
-        }?;
-        Ok(OtherGain {
-            class: self.class,
-            date,
-            gain: pounds_or_none("gain", self.gain.as_ref())?,
-            loss: pounds_or_none("loss", self.loss.as_ref())?,
-        })
-    }
+/// 31 January after the end of the tax year (TMA 1970 s.59B(4)).
+pub(super) fn payment_due(year: TaxYear) -> String {
+    format!("{}-01-31", year.start() + 2)
 }
 
 fn build_output(estimate: &Estimate) -> Output {
@@ -362,6 +328,7 @@ fn build_output(estimate: &Estimate) -> Output {
         earlier_losses: EarlierLossesOut::default(),
         tax_due_if_losses_claimed: None,
         payment_due: String::new(),
+        property_returns: Vec::new(),
         rounding: ROUNDING,
         warnings: Vec::new(),
     }

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::calculate_report::gain_or_loss;
 use super::content::Content;
 use super::dialect::EXAMPLE_KEY;
+use super::portfolios::PortfolioId;
 use super::service::CgtService;
 use super::wire::{OriginalOut, originals};
 use crate::dsl;
@@ -41,7 +42,7 @@ const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Medium,
     cache: CachePolicy::Never,
     idempotent: true,
-    data: &["hmrc-rates"],
+    data: &["hmrc-rates", "portfolios"],
     examples: &[
         Example {
             shows: "a sale matched on the same day",
@@ -69,11 +70,14 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, unless `portfolio_id` is given.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
     #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
+    /// Stored portfolio, in place of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
+    portfolio_id: Option<PortfolioId>,
     /// Date of the sale, YYYY-MM-DD.
     #[schemars(length(min = 1, max = 40))]
     disposal_date: String,
@@ -222,7 +226,11 @@ impl Tool for ExplainMatching {
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let date = date_of("disposal_date", &params.disposal_date)?;
         let ticker = ticker_of(&params.ticker)?;
-        let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let parsed = self.service.transactions(
+            params.cgt_content.as_ref(),
+            params.transactions.as_ref(),
+            params.portfolio_id.as_ref(),
+        )?;
         let options = Options {
             allow_short: params.allow_short,
             same_day_split: params.same_day_split,

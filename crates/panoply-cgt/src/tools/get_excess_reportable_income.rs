@@ -11,6 +11,7 @@ use serde_json::json;
 use super::arguments::YearText;
 use super::content::Content;
 use super::explain_matching::ticker_of;
+use super::portfolios::PortfolioId;
 use super::service::CgtService;
 use crate::dsl;
 use crate::engine::{Computation, Options, SameDaySplit};
@@ -36,7 +37,7 @@ const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Fast,
     cache: CachePolicy::Never,
     idempotent: true,
-    data: &["eri"],
+    data: &["eri", "portfolios"],
     examples: &[
         Example {
             shows: "a fund with two periods",
@@ -79,6 +80,9 @@ pub(crate) struct Params {
     /// Alias of `cgt_content`.
     #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
+    /// Stored portfolio, in place of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
+    portfolio_id: Option<PortfolioId>,
     /// Ticker of the holding in the transactions; default: the ISIN.
     #[schemars(length(min = 1, max = 50))]
     ticker: Option<String>,
@@ -179,17 +183,23 @@ impl GetExcessReportableIncome {
     }
 
     fn units(&self, params: &Params, ticker: &Ticker) -> Result<Units, ToolError> {
-        let content = params.cgt_content.as_ref().or(params.transactions.as_ref());
-        match (&params.units, content) {
-            (Some(_), Some(_)) => Err(ToolError::validation(
+        let given = params.cgt_content.is_some()
+            || params.transactions.is_some()
+            || params.portfolio_id.is_some();
+        match (&params.units, given) {
+            (Some(_), true) => Err(ToolError::validation(
                 "UNITS_OR_TRANSACTIONS",
                 "both `units` and transactions were given",
             )
             .hint("give `units` or `cgt_content`, not both")),
-            (Some(text), None) => Ok(Units::Same(units_of(text)?)),
-            (None, None) => Ok(Units::Unknown),
-            (None, Some(content)) => {
-                let parsed = Content::read_some(Some(content), None)?;
+            (Some(text), false) => Ok(Units::Same(units_of(text)?)),
+            (None, false) => Ok(Units::Unknown),
+            (None, true) => {
+                let parsed = self.service.transactions(
+                    params.cgt_content.as_ref(),
+                    params.transactions.as_ref(),
+                    params.portfolio_id.as_ref(),
+                )?;
                 let own = |row: &Row| row.transaction.ticker == *ticker;
                 let (rows, others): (Vec<Row>, Vec<Row>) = parsed.rows.into_iter().partition(own);
                 if rows.is_empty() {

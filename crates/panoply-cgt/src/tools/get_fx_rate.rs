@@ -24,7 +24,7 @@ const SPEC: ToolSpec = ToolSpec {
     permissions: &["cgt:read"],
     category: Category::Query,
     response_time: ResponseTime::Fast,
-    cache: CachePolicy::Shared(Duration::from_secs(3600)),
+    cache: CachePolicy::Tenant(Duration::from_secs(3600)),
     idempotent: true,
     data: &["hmrc-rates"],
     examples: &[

@@ -3,13 +3,12 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use panoply_contract::prelude::*;
-use serde_json::json;
 
 use super::content;
 use super::pagination::{self, PageInfo, paginate};
 use crate::dsl;
 use crate::import::decode::decode;
-use crate::import::{Broker, Columns, File, RateChoice, read_all};
+use crate::import::{Broker, Columns, File, Imported, KnownRows, RateChoice, read_more};
 use crate::json::Parsed;
 
 /// Half of the reply is left for warnings.
@@ -76,10 +75,10 @@ pub(crate) struct Params {
 /// A broker's export.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct FileParam {
+pub(super) struct FileParam {
     /// File name, for warnings.
     #[schemars(length(min = 1, max = 200))]
-    name: Option<String>,
+    pub(super) name: Option<String>,
     /// Broker; detected by default.
     broker: Option<Broker>,
     /// Content as text. Required, unless `content_base64` is given.
@@ -121,11 +120,11 @@ pub(crate) struct Output {
 
 /// Skipped rows of one type.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Skipped {
+pub(super) struct Skipped {
     /// Type in the export.
-    what: String,
+    pub(super) what: String,
     /// Number of rows.
-    count: usize,
+    pub(super) count: usize,
 }
 
 pub(crate) struct ImportTransactions;
@@ -139,21 +138,8 @@ impl Tool for ImportTransactions {
     }
 
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let texts: Vec<String> =
-            params.files.iter().map(text_of).collect::<Result<_, ToolError>>()?;
-        let mut files = Vec::new();
-        for (file, text) in params.files.iter().zip(&texts) {
-            files.push(File {
-                name: file.name.as_deref().unwrap_or("file"),
-                broker: broker_of(file, text)?,
-                text,
-                awards: file.awards.as_deref(),
-                columns: file.columns.as_ref(),
-                account: file.account.as_deref(),
-                rates: params.rates,
-            });
-        }
-        let mut imported = read_all(&files);
+        let known = KnownRows::default();
+        let mut imported = import(&params.files, None, params.rates, known)?;
         let count = imported.rows.len();
         let lines = imported.rows.iter().map(|row| dsl::line(&row.transaction));
         let (shown, page) = paginate(lines, params.offset, None, BYTE_BUDGET);
@@ -174,7 +160,7 @@ impl Tool for ImportTransactions {
             Evidence::from(Source::new(SourceClass::UserSupplied, "the broker's export"))
                 .complete(understood, understood.saturating_add(left_out));
         let parsed = Parsed { rows: imported.rows, notices: Vec::new() };
-        let echo = content::echo(&parsed).filter(|_| count > 0);
+        let echo = content::echo(&parsed.into()).filter(|_| count > 0);
         let skipped =
             imported.skipped.into_iter().map(|(what, count)| Skipped { what, count }).collect();
         let output = Output {
@@ -196,15 +182,38 @@ impl Tool for ImportTransactions {
             }
         };
         let mut reply = Reply::new(output, text, evidence).table(table).assuming(assumption);
-        if let Some(text) = echo {
+        if let Some(arguments) = echo {
             reply = reply.next(NextAction::new(
                 "validate_transactions",
-                json!({"cgt_content": text}),
+                arguments,
                 "check that the records are complete",
             ));
         }
         Ok(reply)
     }
+}
+
+/// Reads files, without the rows that are known. Files that name no account are of `account`.
+pub(super) fn import(
+    files: &[FileParam],
+    account: Option<&str>,
+    rates: RateChoice,
+    known: KnownRows,
+) -> Result<Imported, ToolError> {
+    let texts: Vec<String> = files.iter().map(text_of).collect::<Result<_, ToolError>>()?;
+    let mut exports = Vec::new();
+    for (file, text) in files.iter().zip(&texts) {
+        exports.push(File {
+            name: file.name.as_deref().unwrap_or("file"),
+            broker: broker_of(file, text)?,
+            text,
+            awards: file.awards.as_deref(),
+            columns: file.columns.as_ref(),
+            account: file.account.as_deref().or(account),
+            rates,
+        });
+    }
+    Ok(read_more(&exports, known))
 }
 
 /// Text of a file, decoded when it was sent as bytes.

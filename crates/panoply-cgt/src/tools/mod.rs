@@ -1,28 +1,39 @@
 //! MCP tools of this pack, one file each, with its resources, reply format and settings.
 
+mod add_transactions;
 mod arguments;
 mod calculate_report;
 mod check_repurchase;
 mod compare_scenarios;
 mod content;
 mod convert_to_dsl;
+mod create_portfolio;
+mod delete_portfolio;
 mod dialect;
 mod documents;
 mod earlier_losses;
+mod edit_transactions;
 mod errors;
 mod estimate_tax;
 mod explain_matching;
 mod get_excess_reportable_income;
 mod get_fx_rate;
 mod import_transactions;
+mod list_portfolio_transactions;
+mod list_portfolios;
+mod other_gains;
 mod pagination;
 mod parse_transactions;
 mod plan_disposals;
+mod portfolios;
+mod reconcile_holdings;
 mod render;
 mod sa108_summary;
+pub mod sample;
 mod schema;
 mod service;
 mod settings;
+mod undo_portfolio_change;
 mod validate_transactions;
 mod wire;
 
@@ -35,9 +46,13 @@ use std::sync::Arc;
 use panoply_contract::pack::{Pack, PackInfo};
 use panoply_contract::preferences::{Preference, PreferredArgument};
 use panoply_contract::prompt::{Prompt, PromptArgument};
+use panoply_contract::tenant::Tenancy;
+use panoply_store::mutations::SqliteMutationLog;
 
 use dialect::CgtDialect;
 use service::CgtService;
+
+use crate::store::SqlitePortfolios;
 
 const INFO: PackInfo = PackInfo {
     name: "cgt",
@@ -46,7 +61,8 @@ const INFO: PackInfo = PackInfo {
         transaction a line (`2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD`) or as JSON: a sale is matched \
         with purchases before and up to 30 days after it. Start with `calculate_report`; \
         `explain_matching` says why a sale has its gain. Amounts are pounds unless a currency is given. \
-        The syntax is at cgt://docs/dsl-syntax. Not tax advice.",
+        Trades to keep go into a portfolio (`create_portfolio`, `add_transactions`), whose `portfolio_id` \
+        every tool takes in place of `cgt_content`. The syntax is at cgt://docs/dsl-syntax. Not tax advice.",
 };
 
 const STARTER: Prompt = Prompt {
@@ -79,18 +95,29 @@ const PREFERRED: [PreferredArgument; 1] = [PreferredArgument {
     preference: Preference::UkTaxableIncome,
 }];
 
-/// Builds the pack, or reports all problems with its settings.
+/// Builds the pack over an empty store in memory, or reports all problems with its settings.
 pub fn pack(settings: &Settings) -> Result<Pack, SettingsError> {
-    let service = Arc::new(CgtService::new(settings)?);
+    pack_with(settings, Arc::new(SqlitePortfolios::in_memory()))
+}
+
+/// Builds the pack over stored portfolios, or reports all problems with its settings.
+pub fn pack_with(
+    settings: &Settings,
+    portfolios: Arc<SqlitePortfolios>,
+) -> Result<Pack, SettingsError> {
+    let version = Arc::clone(&portfolios);
+    let log = SqliteMutationLog(Arc::clone(&portfolios));
+    let service = Arc::new(CgtService::new(settings, portfolios)?);
     Ok(Pack::new(INFO, CgtDialect::new(settings.errors))
         .with_search_terms(include_str!("../search_terms.tsv"))
         .with_listed_texts(include_str!("../listed_texts.tsv"))
         .with_preferred_arguments(&PREFERRED)
-        .with(parse_transactions::ParseTransactions)
+        .with_samples(sample::CALLS)
+        .with(parse_transactions::ParseTransactions::new(Arc::clone(&service)))
         .with(calculate_report::CalculateReport::new(Arc::clone(&service)))
         .with(explain_matching::ExplainMatching::new(Arc::clone(&service)))
         .with(get_fx_rate::GetFxRate::new(Arc::clone(&service)))
-        .with(convert_to_dsl::ConvertToDsl)
+        .with(convert_to_dsl::ConvertToDsl::new(Arc::clone(&service)))
         .with(estimate_tax::EstimateTax::new(Arc::clone(&service)))
         .with(sa108_summary::Sa108Summary::new(Arc::clone(&service)))
         .with(compare_scenarios::CompareScenarios::new(Arc::clone(&service)))
@@ -98,7 +125,18 @@ pub fn pack(settings: &Settings) -> Result<Pack, SettingsError> {
         .with(plan_disposals::PlanDisposals::new(Arc::clone(&service)))
         .with(validate_transactions::ValidateTransactions::new(Arc::clone(&service)))
         .with(import_transactions::ImportTransactions)
-        .with(get_excess_reportable_income::GetExcessReportableIncome::new(service))
+        .with(get_excess_reportable_income::GetExcessReportableIncome::new(Arc::clone(&service)))
+        .with(create_portfolio::CreatePortfolio::new(Arc::clone(&service)))
+        .with(list_portfolios::ListPortfolios::new(Arc::clone(&service)))
+        .with(add_transactions::AddTransactions::new(Arc::clone(&service)))
+        .with(list_portfolio_transactions::ListPortfolioTransactions::new(Arc::clone(&service)))
+        .with(edit_transactions::EditTransactions::new(Arc::clone(&service)))
+        .with(undo_portfolio_change::UndoPortfolioChange::new(Arc::clone(&service)))
+        .with(delete_portfolio::DeletePortfolio::new(Arc::clone(&service)))
+        .with(reconcile_holdings::ReconcileHoldings::new(service))
         .with_resources(documents::Documents)
-        .with_prompt(STARTER))
+        .with_prompt(STARTER)
+        .with_data_version(move || version.version())
+        .with_mutation_log(Arc::new(log))
+        .with_tenancy(Tenancy::Workspace))
 }

@@ -1,10 +1,13 @@
 //! `parse_transactions`: parses transactions and returns them in canonical form.
 
+use std::sync::Arc;
+
 use panoply_contract::prelude::*;
-use serde_json::json;
 
 use super::content::{self, Content};
 use super::pagination::{self, PageInfo, paginate};
+use super::portfolios::PortfolioId;
+use super::service::CgtService;
 use super::wire::{TransactionOut, table_of};
 
 const SPEC: ToolSpec = ToolSpec {
@@ -23,7 +26,7 @@ const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Medium,
     cache: CachePolicy::Never,
     idempotent: true,
-    data: &[],
+    data: &["portfolios"],
     examples: &[
         Example {
             shows: "a purchase in dollars",
@@ -51,12 +54,15 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, unless `portfolio_id` is given.
     #[schemars(extend("x-listed" = super::schema::listed_in_full()))]
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
     #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
+    /// Stored portfolio, in place of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
+    portfolio_id: Option<PortfolioId>,
     /// Maximum number of transactions to return; by default as many as fit.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
@@ -79,7 +85,15 @@ pub(crate) struct Output {
     warnings: Vec<String>,
 }
 
-pub(crate) struct ParseTransactions;
+pub(crate) struct ParseTransactions {
+    service: Arc<CgtService>,
+}
+
+impl ParseTransactions {
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
+    }
+}
 
 impl Tool for ParseTransactions {
     type Params = Params;
@@ -90,7 +104,11 @@ impl Tool for ParseTransactions {
     }
 
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let parsed = Content::read(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let parsed = self.service.transactions_or_none(
+            params.cgt_content.as_ref(),
+            params.transactions.as_ref(),
+            params.portfolio_id.as_ref(),
+        )?;
         let all = parsed.rows.iter().map(TransactionOut::of);
         let (transactions, page) =
             paginate(all, params.offset, params.limit, pagination::BYTE_BUDGET);
@@ -101,14 +119,14 @@ impl Tool for ParseTransactions {
             _ => format!("{count} transactions were read."),
         };
         let evidence = Evidence::from(Source::new(SourceClass::Exact, "the transactions given"));
-        let table = table_of(&parsed);
+        let table = table_of(&parsed.rows);
         let suggestion = content::echo(&parsed).filter(|_| count > 0);
         let output = Output { transactions, count, page, warnings: parsed.notices };
         let mut reply = Reply::new(output, text, evidence).table(table);
-        if let Some(text) = suggestion {
+        if let Some(arguments) = suggestion {
             reply = reply.next(NextAction::new(
                 "validate_transactions",
-                json!({"cgt_content": text}),
+                arguments,
                 "check that the records are complete",
             ));
         }

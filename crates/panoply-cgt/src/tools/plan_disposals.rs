@@ -9,11 +9,14 @@ use super::arguments::{NumberText, YearText, only_year, pounds_of, price_of, unk
 use super::content::{self, Content};
 use super::earlier_losses::LossesGiven;
 use super::explain_matching::{date_of, ticker_of};
+use super::portfolios::PortfolioId;
 use super::service::CgtService;
 use crate::engine::report::{Rounding, report};
 use crate::engine::{Options, SameDaySplit};
 use crate::estimate::{Estimate, Situation, estimate};
-use crate::harvest::{PlannedSale, Price, Purpose, first_safe_day, plan, with_sales};
+use crate::harvest::{
+    PlannedSale, Price, Purpose, first_safe_day, plan, plan_with_band, with_sales,
+};
 use crate::losses::EarlierLosses;
 use crate::money::Money;
 use crate::tax_year::TaxYear;
@@ -23,7 +26,7 @@ const SPEC: ToolSpec = ToolSpec {
     name: "plan_disposals",
     title: "Plan sales before 5 April",
     description: Description {
-        does: "Says what to sell before the end of a tax year: shares whose gain fits into the unused exempt amount, or, when gains are already above it, shares whose loss brings them down to it; with the tax before and after, computed by adding the sales to the transactions.",
+        does: "Says what to sell before the end of a tax year: shares whose gain fits into the unused exempt amount (and into the rest of the basic rate band, on request), or, when gains are already above it, shares whose loss brings them down to it; with the tax before and after, computed by adding the sales to the transactions.",
         when: "Use this when the user wants to use the exempt amount, harvest losses, or asks what they could sell without tax. Give current prices in pounds; holdings without a price are left alone.",
         returns: "Returns the sales with their purpose and expected gain, tax before and after, what is left of the exempt amount and of the basic rate band, and the first day of a repurchase that is not matched.",
         asks: &["What can I sell before 5 April without tax?", "Which losses should I realise this year?", "How do I use my annual exempt amount?"],
@@ -35,7 +38,7 @@ const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Medium,
     cache: CachePolicy::Never,
     idempotent: true,
-    data: &["hmrc-rates", "uk-parameters"],
+    data: &["hmrc-rates", "portfolios", "uk-parameters"],
     examples: &[
         Example {
             shows: "gains within the exempt amount of 2025/26",
@@ -61,11 +64,14 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, unless `portfolio_id` is given.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
     #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
+    /// Stored portfolio, in place of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
+    portfolio_id: Option<PortfolioId>,
     /// Tax year, by the year it starts in: 2025 is 2025/26.
     year: YearText,
     /// Day of the sales, YYYY-MM-DD; by default 5 April at the end of the year.
@@ -80,6 +86,13 @@ pub(crate) struct Params {
     losses_brought_forward: Option<NumberText>,
     /// Whether losses of earlier years in the transactions were claimed in time.
     earlier_losses: Option<EarlierLosses>,
+    /// Tax years whose losses were not claimed in time, when all others were.
+    #[serde(default)]
+    #[schemars(length(max = 30), extend("x-listed" = false))]
+    unclaimed_loss_years: Vec<YearText>,
+    /// Also fill the rest of the basic rate band with gains, after the exempt amount.
+    #[serde(default)]
+    use_basic_rate_band: bool,
     /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
@@ -137,7 +150,7 @@ struct SaleOut {
     quantity: String,
     /// Price per share.
     price: String,
-    /// `use_exempt_amount` or `reduce_taxable_gain`.
+    /// `use_exempt_amount`, `use_basic_rate_band` or `reduce_taxable_gain`.
     purpose: &'static str,
     /// Gain by the average cost; a loss is negative.
     expected_gain: String,
@@ -176,7 +189,8 @@ impl PlanDisposals {
         let losses = LossesGiven::of(
             params.losses_brought_forward.as_ref(),
             params.earlier_losses,
-            of_year,
+            &params.unclaimed_loss_years,
+            (&report.losses, of_year, parameters),
         )?;
         let situation = Situation {
             taxable_income: pounds_of("taxable_income", params.taxable_income.as_str())?,
@@ -217,7 +231,11 @@ impl Tool for PlanDisposals {
         }
         let prices =
             params.prices.iter().map(PriceParam::read).collect::<Result<Vec<Price>, _>>()?;
-        let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let parsed = self.service.transactions(
+            params.cgt_content.as_ref(),
+            params.transactions.as_ref(),
+            params.portfolio_id.as_ref(),
+        )?;
         let options = Options {
             allow_short: params.allow_short,
             same_day_split: params.same_day_split,
@@ -226,7 +244,13 @@ impl Tool for PlanDisposals {
         let held =
             self.service.compute(&parsed.rows, Options { holdings_at: Some(date), ..options })?;
         let before = self.outcome(&params, &parsed.rows, year, options)?;
-        let sales = plan(&held.holdings, &prices, before.net, before.exempt);
+        let sales = match params.use_basic_rate_band {
+            false => plan(&held.holdings, &prices, before.net, before.exempt),
+            true => {
+                let exempt_left = before.exempt - before.net;
+                plan_with_band(&held.holdings, &prices, exempt_left, band_unused(&before.estimate))
+            }
+        };
         let after =
             self.outcome(&params, &with_sales(&parsed.rows, &sales, date), year, options)?;
         let text = summary(&sales, &before, &after, year);
@@ -241,7 +265,6 @@ impl Tool for PlanDisposals {
                 ])
             },
         );
-        let used = after.estimate.periods.iter().map(|period| period.at_basic).sum();
         let output = Output {
             period: year.to_string(),
             date: date.to_string(),
@@ -253,9 +276,7 @@ impl Tool for PlanDisposals {
             exempt_amount_left: (after.exempt - after.net.at_least(Money::ZERO))
                 .at_least(Money::ZERO)
                 .to_string(),
-            basic_rate_band_left: (after.estimate.band_left - used)
-                .at_least(Money::ZERO)
-                .to_string(),
+            basic_rate_band_left: band_unused(&after.estimate).to_string(),
             first_safe_repurchase: first_safe_day(date).map(|day| day.to_string()),
             law: "TCGA 1992 s.106A(5), s.1K",
             warnings: before.warnings,
@@ -287,12 +308,25 @@ impl PriceParam {
     }
 }
 
+/// Basic rate band that neither income nor gains use.
+fn band_unused(estimate: &Estimate) -> Money {
+    let used = estimate.periods.iter().map(|period| period.at_basic).sum();
+    (estimate.band_left - used).at_least(Money::ZERO)
+}
+
 fn summary(sales: &[PlannedSale], before: &Outcome, after: &Outcome, year: TaxYear) -> String {
-    match sales.first().map(|sale| sale.purpose) {
+    let purposes: Vec<Purpose> = sales.iter().map(|sale| sale.purpose).collect();
+    if purposes.contains(&Purpose::UseBasicRateBand) {
+        return format!(
+            "Sales use the exempt amount and the basic rate band of {year}: the net gain goes from £{} to £{}, the tax from £{} to £{}.",
+            before.net, after.net, before.estimate.tax, after.estimate.tax
+        );
+    }
+    match purposes.first() {
         None => {
             format!("No sale at these prices helps in {year}; the tax is £{}.", before.estimate.tax)
         }
-        Some(Purpose::UseExemptAmount) => format!(
+        Some(Purpose::UseExemptAmount | Purpose::UseBasicRateBand) => format!(
             "Sales of {} holdings use the exempt amount of {year}: the net gain goes from £{} to £{}, the tax stays £{}.",
             sales.len(),
             before.net,
@@ -315,6 +349,7 @@ fn sale_out(sale: &PlannedSale) -> SaleOut {
         price: sale.price.value().to_string(),
         purpose: match sale.purpose {
             Purpose::UseExemptAmount => "use_exempt_amount",
+            Purpose::UseBasicRateBand => "use_basic_rate_band",
             Purpose::ReduceTaxableGain => "reduce_taxable_gain",
         },
         expected_gain: sale.expected_gain.to_string(),

@@ -7,10 +7,12 @@ use panoply_contract::prelude::*;
 use super::arguments::{NumberText, YearText, only_year, pounds_or_none};
 use super::content::Content;
 use super::earlier_losses::{EarlierLossesOut, LossesGiven};
+use super::other_gains::OtherGainParam;
+use super::portfolios::PortfolioId;
 use super::service::CgtService;
 use crate::engine::report::{Rounding, report};
 use crate::engine::{Options, SameDaySplit};
-use crate::estimate::{Situation, estimate};
+use crate::estimate::{OtherGain, Situation, estimate};
 use crate::losses::EarlierLosses;
 use crate::money::Money;
 use crate::sa108::{FilledBox, Known, ROUNDING, boxes, reasons_to_report};
@@ -31,7 +33,7 @@ const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Medium,
     cache: CachePolicy::Never,
     idempotent: true,
-    data: &["hmrc-rates", "uk-parameters"],
+    data: &["hmrc-rates", "portfolios", "uk-parameters"],
     examples: &[
         Example {
             shows: "a year below every limit",
@@ -57,11 +59,14 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, unless `portfolio_id` is given.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
     #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
+    /// Stored portfolio, in place of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
+    portfolio_id: Option<PortfolioId>,
     /// Tax year, by the year it starts in: 2024 is 2024/25.
     year: YearText,
     /// Income of that year after allowances and reliefs, in pounds; required for box 51 only.
@@ -70,6 +75,14 @@ pub(crate) struct Params {
     losses_brought_forward: Option<NumberText>,
     /// Whether losses of earlier years in the transactions were claimed in time; ask the person. Without it boxes 45 and 47 stay empty when there are such losses.
     earlier_losses: Option<EarlierLosses>,
+    /// Tax years whose losses were not claimed in time, when all others were.
+    #[serde(default)]
+    #[schemars(length(max = 30), extend("x-listed" = false))]
+    unclaimed_loss_years: Vec<YearText>,
+    /// Gains and losses of the year on other assets, after reliefs: they change boxes 45, 47 and 51.
+    #[serde(default)]
+    #[schemars(length(max = 50), extend("x-listed" = false))]
+    other_gains: Vec<OtherGainParam>,
     /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     #[schemars(extend("x-listed" = false))]
@@ -132,7 +145,11 @@ impl Tool for Sa108Summary {
 
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let year = params.year.year()?;
-        let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let parsed = self.service.transactions(
+            params.cgt_content.as_ref(),
+            params.transactions.as_ref(),
+            params.portfolio_id.as_ref(),
+        )?;
         let computation = self.service.compute(
             &parsed.rows,
             Options {
@@ -147,20 +164,30 @@ impl Tool for Sa108Summary {
         let losses = LossesGiven::of(
             params.losses_brought_forward.as_ref(),
             params.earlier_losses,
-            of_year,
+            &params.unclaimed_loss_years,
+            (&report.losses, of_year, parameters),
         )?;
+        let other = params
+            .other_gains
+            .iter()
+            .map(|other| other.read(year, parameters))
+            .collect::<Result<Vec<OtherGain>, ToolError>>()?;
         let situation = Situation {
             taxable_income: pounds_or_none("taxable_income", params.taxable_income.as_ref())?,
             losses_brought_forward: losses.brought_forward,
             basic_rate_band: None,
-            other: &[],
+            other: &other,
         };
         let estimate = estimate(of_year, parameters, situation);
         let known =
             Known { income: params.taxable_income.is_some(), losses: losses.open.is_none() };
         let filled = boxes(of_year, estimate.as_ref(), known, parameters);
         let losses_used = estimate.as_ref().map_or(Money::ZERO, |estimate| estimate.losses_used);
-        let reasons = reasons_to_report(of_year, losses_used, parameters);
+        let taxable = match (&estimate, other.is_empty()) {
+            (Some(estimate), false) => Some(estimate.taxable + losses_used),
+            (Some(_) | None, true) | (None, false) => of_year.taxable_gain,
+        };
+        let reasons = reasons_to_report(of_year, taxable, losses_used, parameters);
         let text = match reasons.as_slice() {
             [] => format!("The gains of {year} need not be reported."),
             _ => format!("The gains of {year} should be reported: {}.", reasons.join("; ")),
@@ -184,7 +211,10 @@ impl Tool for Sa108Summary {
         let mut reply = Reply::new(output, text, self.service.evidence(parsed.rows.len()))
             .table(table)
             .assuming("all holdings are listed shares or securities: unlisted shares go into boxes 31 to 35")
-            .assuming("there are no other gains or losses in the year");
+            .assuming(match other.is_empty() {
+                true => "there are no other gains or losses in the year",
+                false => "other gains and losses are entered in their own sections of the form",
+            });
         if losses.open.is_some() {
             reply = reply.needing("whether the losses of earlier years were claimed (`earlier_losses`), for boxes 45 and 47");
         }

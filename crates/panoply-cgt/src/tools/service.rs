@@ -1,7 +1,9 @@
-//! Exchange rates and tax parameters shared by the tools, with the operator's overrides.
+//! Exchange rates, tax parameters and portfolios shared by the tools, with the operator's
+//! overrides.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use panoply_contract::prelude::*;
@@ -10,20 +12,25 @@ use super::settings::{Settings, SettingsError};
 use crate::engine::{Computation, Options, compute};
 use crate::fx::Rates;
 use crate::parameters::Parameters;
+use crate::store::SqlitePortfolios;
 use crate::tax_year::TaxYear;
 use crate::transaction::Row;
 
 /// A Finance Act changes tax law about once a year.
 const LAW_HALF_LIFE: Duration = Duration::from_secs(2 * 365 * 86_400);
 
-/// Exchange rates and tax parameters.
+/// Exchange rates, tax parameters and stored portfolios.
 pub(super) struct CgtService {
     pub(super) rates: Rates,
     pub(super) parameters: Parameters,
+    pub(super) portfolios: Arc<SqlitePortfolios>,
 }
 
 impl CgtService {
-    pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
+    pub(super) fn new(
+        settings: &Settings,
+        portfolios: Arc<SqlitePortfolios>,
+    ) -> Result<Self, SettingsError> {
         let mut bad = Vec::new();
         let mut exempt = BTreeMap::new();
         for (year, pounds) in &settings.exempt_amounts {
@@ -47,7 +54,8 @@ impl CgtService {
         };
         match rates {
             Ok(rates) if bad.is_empty() => {
-                Ok(Self { rates, parameters: parameters.clone().with_exempt_amounts(&exempt) })
+                let parameters = parameters.clone().with_exempt_amounts(&exempt);
+                Ok(Self { rates, parameters, portfolios })
             }
             Ok(_) => Err(SettingsError(bad)),
             Err(lines) => {

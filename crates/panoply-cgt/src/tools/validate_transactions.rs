@@ -6,9 +6,9 @@ use std::sync::Arc;
 use jiff::ToSpan;
 use jiff::tz::TimeZone;
 use panoply_contract::prelude::*;
-use serde_json::json;
 
-use super::content::{self, Content};
+use super::content::{self, Content, Transactions};
+use super::portfolios::PortfolioId;
 use super::service::CgtService;
 use crate::dsl;
 use crate::engine::{Options, SameDaySplit, compute};
@@ -33,7 +33,7 @@ const SPEC: ToolSpec = ToolSpec {
     response_time: ResponseTime::Medium,
     cache: CachePolicy::Never,
     idempotent: true,
-    data: &["hmrc-rates", "uk-parameters"],
+    data: &["hmrc-rates", "portfolios", "uk-parameters"],
     examples: &[
         Example {
             shows: "a duplicate row",
@@ -59,11 +59,14 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The transactions: lines of text, JSON text, or a JSON array. Required.
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, unless `portfolio_id` is given.
     cgt_content: Option<Content>,
     /// Alias of `cgt_content`.
     #[schemars(extend("x-listed" = false))]
     transactions: Option<Content>,
+    /// Stored portfolio, in place of `cgt_content`.
+    #[schemars(extend("x-listed" = false))]
+    portfolio_id: Option<PortfolioId>,
     /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
@@ -119,30 +122,34 @@ impl Tool for ValidateTransactions {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let (mut errors, mut warnings, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        match Content::read(params.cgt_content.as_ref(), params.transactions.as_ref()) {
-            Ok(parsed) => {
-                rows = parsed.rows;
-                warnings.extend(parsed.notices.into_iter().map(|message| Finding {
-                    line: None,
-                    message,
-                    hint: "correct the name or leave it out".to_owned(),
-                }));
+        let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+        let (content, alias) = (params.cgt_content.as_ref(), params.transactions.as_ref());
+        let given = self.service.transactions_or_none(content, alias, params.portfolio_id.as_ref());
+        let mut given = match given {
+            Ok(given) => given,
+            Err(error) if error.code == "PARSE_ERROR" => {
+                errors = problems_of(&error);
+                Transactions::default()
             }
-            Err(error) if error.code == "PARSE_ERROR" => errors = problems_of(&error),
             Err(error) => return Err(error),
-        }
+        };
+        warnings.extend(std::mem::take(&mut given.notices).into_iter().map(|message| Finding {
+            line: None,
+            message,
+            hint: "correct it, unless it is intended".to_owned(),
+        }));
+        let rows = given.rows.as_slice();
         let options = Options {
             allow_short: params.allow_short,
             same_day_split: params.same_day_split,
             ..Options::default()
         };
-        if let Err(found) = compute(&rows, &self.service.rates, options) {
+        if let Err(found) = compute(rows, &self.service.rates, options) {
             let refusal = super::errors::engine_error(&found);
             errors.extend(problems_of(&refusal));
         }
         let today = cx.clock.now().to_zoned(TimeZone::UTC).date();
-        warnings.extend(suspicious_rows(&rows, today));
+        warnings.extend(suspicious_rows(rows, today));
         let (error_count, warning_count) = (errors.len(), warnings.len());
         let text = match (error_count, warning_count) {
             (0, 0) => format!("{} transactions are valid.", rows.len()),
@@ -160,11 +167,10 @@ impl Tool for ValidateTransactions {
             });
         errors.truncate(MAX_LISTED);
         warnings.truncate(MAX_LISTED);
-        let parsed = crate::json::Parsed { rows, notices: Vec::new() };
-        let echo = content::echo(&parsed).filter(|_| error_count == 0 && !parsed.rows.is_empty());
+        let echo = content::echo(&given).filter(|_| error_count == 0 && !rows.is_empty());
         let output = Output {
             is_valid: error_count == 0,
-            count: parsed.rows.len(),
+            count: rows.len(),
             errors,
             error_count,
             warnings,
@@ -173,8 +179,12 @@ impl Tool for ValidateTransactions {
         let evidence =
             Evidence::from(Source::new(SourceClass::UserSupplied, "the transactions given"));
         let mut reply = Reply::new(output, text, evidence).table(table);
-        if let Some(text) = echo {
-            let arguments = json!({"cgt_content": text, "allow_short": params.allow_short});
+        if let Some(mut arguments) = echo {
+            if params.allow_short
+                && let Some(arguments) = arguments.as_object_mut()
+            {
+                arguments.insert("allow_short".to_owned(), true.into());
+            }
             reply = reply.next(NextAction::new(
                 "calculate_report",
                 arguments,

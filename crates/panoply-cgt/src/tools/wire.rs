@@ -3,7 +3,6 @@
 use panoply_contract::prelude::*;
 
 use crate::engine::Original;
-use crate::json::Parsed;
 use crate::transaction::{Amount, Kind, Row};
 
 /// An amount and its currency.
@@ -192,11 +191,11 @@ pub(super) fn originals(of: Option<&[Original]>) -> Option<Vec<OriginalOut>> {
 }
 
 /// Table of transactions.
-pub(super) fn table_of(parsed: &Parsed) -> Table {
+pub(super) fn table_of(rows: &[Row]) -> Table {
     // The text is truncated beyond this anyway.
     const MAX_ROWS: usize = 60;
     let table = Table::new(["line", "transaction"]);
-    parsed.rows.iter().take(MAX_ROWS).fold(table, |table, row| {
+    rows.iter().take(MAX_ROWS).fold(table, |table, row| {
         table.row([row.location.line.to_string(), crate::dsl::line(&row.transaction)])
     })
 }

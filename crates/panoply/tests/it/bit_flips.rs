@@ -87,6 +87,7 @@ fn kinds(home: &Path) -> Vec<Kind> {
                 ("hybrid_search", search("ginger in rats")),
             ],
         ),
+        kind("packs/cgt.db", "cgt", vec![("list_portfolios", json!({}))]),
         kind("packs/rmf.tsv", "rmf", vec![("get_rmf_funds", json!({}))]),
         kind(
             "audit.db",
@@ -114,6 +115,7 @@ fn furnished() -> Place {
     let notes: Vec<Value> = (1..60).map(note).collect();
     let arguments = json!({"deckId": deck, "notes": notes}).to_string();
     place.run(&["call", "create-cards", &arguments]).good();
+    fill_portfolio(&place);
     let papers: String = (0..40)
         .map(|n| {
             format!(
@@ -151,6 +153,16 @@ fn furnished() -> Place {
     // Created last: a server requires a key once one exists.
     place.run(&["keys", "create", "k"]).good();
     place
+}
+
+fn fill_portfolio(place: &Place) {
+    let made = place.run(&["call", "create_portfolio", "--arg", "name=Shares", "--json"]).json();
+    let id = &made["portfolio_id"];
+    let lines: Vec<String> = (1..29)
+        .map(|day| format!("2024-02-{day:02} BUY A {day} @ 1 # {}", "x".repeat(40)))
+        .collect();
+    let add = json!({"portfolio_id": id, "cgt_content": lines.join("\n")}).to_string();
+    place.run(&["call", "add_transactions", &add]).good();
 }
 
 fn event(run: &str, number: u64) -> String {

@@ -20,6 +20,7 @@ fn furnished() -> Place {
         place.run(&["call", "create-card", "--arg", &deck, "--arg", &front, "--arg", &back]).good();
     }
     place.run(&["call", "list_backtest_runs"]).good();
+    place.run(&["call", "create_portfolio", "--arg", "name=Shares"]).good();
     place
 }
 
@@ -86,6 +87,7 @@ fn doctor_checks_every_file_and_names_the_damaged_one() {
     assert_eq!(findings(&place, &["--deep"]), (Some(0), vec![]));
     let files = [
         ("packs/noema.db", "noema: cards"),
+        ("packs/cgt.db", "cgt: portfolios"),
         ("packs/backtest.db", "backtest: catalog of runs"),
         ("kernel.db", "idempotency keys"),
         ("keys.db", "API keys"),

@@ -120,6 +120,33 @@ fn an_id_of_another_tenant_is_answered_as_an_unknown_id() {
 }
 
 #[test]
+fn a_portfolio_of_another_tenant_is_answered_as_an_unknown_one() {
+    let world = TwoTenants::separate();
+    let (ann, bob) = (&world.actors[0], &world.actors[1]);
+    let list = || ann.call("list_portfolios", json!({}))["structuredContent"]["portfolios"].clone();
+    let before = list();
+    let known = before[0]["portfolio_id"].as_str().unwrap();
+    for (tool, more) in [
+        ("calculate_report", json!({})),
+        ("list_portfolio_transactions", json!({})),
+        ("add_transactions", json!({"cgt_content": "2024-01-15 BUY A 1 @ 1"})),
+        ("edit_transactions", json!({"edits": [{"id": 1, "remove": true}]})),
+        ("undo_portfolio_change", json!({})),
+        ("delete_portfolio", json!({})),
+    ] {
+        let asked = |id: &str| {
+            let mut arguments = more.clone();
+            arguments["portfolio_id"] = id.into();
+            let reply = bob.call(tool, arguments);
+            assert_eq!(reply["error"]["data"]["code"], "PORTFOLIO_NOT_FOUND", "{tool}: {reply}");
+            reply["error"]["message"].to_string().replace(id, "ID")
+        };
+        assert_eq!(asked(known), asked("pf_000000000000000000000000"), "{tool}");
+    }
+    assert_eq!((list(), &before[0]["transactions"]), (before.clone(), &json!(2)));
+}
+
+#[test]
 fn agents_and_readers_act_within_their_tenant() {
     let world = TwoTenants::separate();
     let ann = &world.actors[0];

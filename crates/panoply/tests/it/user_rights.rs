@@ -193,7 +193,7 @@ fn an_interrupted_erasure_can_be_repeated() {
 #[test]
 fn a_tenant_over_its_quota_can_delete_but_not_add() {
     let place = Place::new();
-    place.file("home/config.toml", "[tenants.quota]\ncards = 2\nruns = 1\n");
+    place.file("home/config.toml", "[tenants.quota]\ncards = 2\nruns = 1\ntransactions = 2\n");
     let world = TwoTenants::in_place(place);
     let ann = &world.actors[0];
     let cards = json!({"deckId": ann.deck(), "notes": [{"front": "one more"}]});
@@ -203,6 +203,8 @@ fn a_tenant_over_its_quota_can_delete_but_not_add() {
     let put = ann.client.request("PUT", more, &[], b"");
     assert_eq!(put.status, 403, "{}", put.text());
     assert_eq!(put.json()["error"]["code"], "QUOTA_EXCEEDED");
+    let refused = ann.call("create_portfolio", json!({"name": "one more"})).to_string();
+    assert!(refused.contains("QUOTA_EXCEEDED") && refused.contains("2 transactions"), "{refused}");
     let card = ann.ids("search-cards", "card_").remove(0);
     let deleted = ann.call("delete-cards", json!({"cardIds": [card]}));
     assert_eq!(deleted["isError"], json!(false), "{deleted}");
@@ -279,7 +281,9 @@ fn a_backup_and_the_doctor_cover_all_tenants() {
     world.place.run(&["backup", backup.to_str().unwrap()]).good();
     for actor in &world.actors {
         let packs = backup.join("tenants").join(&actor.tenant).join("packs");
-        assert!(packs.join("noema.db").exists() && packs.join("backtest.db").exists());
+        for file in ["noema.db", "backtest.db", "cgt.db"] {
+            assert!(packs.join(file).exists(), "{file}");
+        }
         let found = files_with(&packs, &actor.canary);
         assert!(!found.is_empty(), "{}", actor.canary);
     }

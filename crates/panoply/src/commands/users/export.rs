@@ -6,6 +6,7 @@
 //! | `cards.apkg`, `cards.csv` | the collection with its review history, and its notes as text |
 //! | `media/NAME` | pictures, sounds and other files of notes |
 //! | `settings.json` | settings of the learner |
+//! | `portfolios.jsonl`, `transactions.jsonl` | portfolios of `cgt` with accounts, and their transactions with provenance |
 //! | `runs.jsonl`, `runs/ID.jsonl` | runs, and the events of each, sealed or open |
 //! | `documents.jsonl`, `chunks.jsonl`, `facts.jsonl`, `papers.jsonl` | of `ttm` |
 //! | `jobs.jsonl`, `job_log.jsonl` | imports, and their logs |
@@ -29,6 +30,7 @@ use panoply_backtest::query::cache::Cache;
 use panoply_backtest::query::reader::SealedRun;
 use panoply_backtest::run::Status;
 use panoply_backtest::store::Store as _;
+use panoply_cgt::store::SqlitePortfolios;
 use panoply_contract::audit::AuditView;
 use panoply_contract::error::ToolError;
 use panoply_contract::preferences::PreferenceStore as _;
@@ -64,6 +66,7 @@ pub(super) fn export(
     account(home, users, person, &mut target)?;
     let own = home.tenant(&person.id);
     cards(&own, &mut target)?;
+    portfolios(&own, &mut target)?;
     runs(&own, &mut target)?;
     documents(&own, &mut target)?;
     everything_else(&own, &mut target)?;
@@ -184,6 +187,35 @@ fn media(store: &dyn Store, target: &mut Target<'_>) -> Result<(), Failure> {
         target.bytes(&format!("media/{}", file.name), &content.unwrap_or_default())?;
     }
     Ok(())
+}
+
+fn portfolios(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
+    let file = own.pack("cgt");
+    if !file.exists() {
+        return Ok(());
+    }
+    let store = SqlitePortfolios::at(file);
+    let (mut heads, mut entries) = (Vec::new(), Vec::new());
+    for portfolio in store.list().map_err(unread)? {
+        let accounts: Vec<Value> = portfolio
+            .accounts
+            .iter()
+            .map(|account| json!({"name": account.name, "wrapper": account.wrapper.as_str()}))
+            .collect();
+        heads.push(
+            json!({"portfolioId": portfolio.id, "name": portfolio.name, "accounts": accounts}),
+        );
+        for entry in store.load(&portfolio.id).map_err(unread)?.entries {
+            let from = entry.provenance;
+            entries.push(json!({
+                "portfolioId": portfolio.id, "id": entry.id, "account": entry.account,
+                "transaction": entry.line, "file": from.file, "line": from.line,
+                "broker": from.broker, "brokerId": from.broker_id, "isin": from.isin,
+            }));
+        }
+    }
+    target.lines("portfolios.jsonl", &heads)?;
+    target.lines("transactions.jsonl", &entries)
 }
 
 fn runs(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {

@@ -136,9 +136,10 @@ impl TwoTenants {
     }
 }
 
-/// Makes a deck, cards and a run with the canary.
+/// Makes a deck, cards, a portfolio and a run with the canary.
 fn fill(actor: &Actor) {
     fill_deck(actor);
+    fill_portfolio(actor);
     actor.fill_run(RUN);
 }
 
@@ -149,6 +150,17 @@ pub(crate) fn fill_deck(actor: &Actor) {
     let text = format!("secret {}", actor.canary);
     let note = json!({"front": text, "back": text, "tags": ["same"], "source": text});
     actor.call("create-cards", json!({"deckId": deck, "notes": [note, {"front": "same"}]}));
+}
+
+/// Makes a portfolio with the canary in its name, account and ticker.
+fn fill_portfolio(actor: &Actor) {
+    let name = format!("Same name {}", actor.canary);
+    let made = actor.call("create_portfolio", json!({"name": name}));
+    let id = &made["structuredContent"]["portfolio_id"];
+    let lines = format!("2020-01-01 BUY {0} 10 @ 1\n2024-05-01 SELL {0} 5 @ 3", actor.canary);
+    let add = json!({"portfolio_id": id, "account": actor.canary, "cgt_content": lines});
+    let added = actor.call("add_transactions", add);
+    assert_eq!(added["structuredContent"]["total"], 2, "{made} {added}");
 }
 
 pub(crate) fn bearer(server: &HttpServer, token: &str) -> HttpClient {
