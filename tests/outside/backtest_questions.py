@@ -246,7 +246,7 @@ def divergence(ask, _, runs):
     return json.dumps(reply["firstDivergence"]).count(runs["differs"]) >= 1
 
 
-@question("Which of the sixty runs is best, and is that luck?")
+@question("Which of the twenty runs is best, and is that luck?")
 def best(ask, _, runs):
     reply = ask("query_runs", query="sweep", sortBy="sharpe", descending=True, limit=3)
     top = max(runs["sharpes"], key=runs["sharpes"].get)
@@ -297,9 +297,9 @@ def sides(ask, log, _):
 
 
 def sweep(panoply, environment, folder: pathlib.Path) -> dict:
-    """Sixty small runs with parameters, folds and samples, and what Python says about them."""
+    """Twenty small runs with parameters, folds and samples, and what Python says about them."""
     dice, found = random.Random(42), {"ids": [], "sharpes": {}, "pairs": [], "other": None}
-    marks = [(fold, sample, fast) for fold in range(3) for sample in ("in", "out") for fast in range(5, 55, 5)]
+    marks = [(fold, sample, fast) for fold in range(2) for sample in ("in", "out") for fast in range(5, 30, 5)]
     values = {}
     for number, (fold, sample, fast) in enumerate(marks):
         run, equity = str(uuid.UUID(int=number + 100)), [100_000.0]
@@ -310,8 +310,8 @@ def sweep(panoply, environment, folder: pathlib.Path) -> dict:
         found["sharpes"][run] = statistics.mean(returns) / statistics.stdev(returns) * math.sqrt(252)
         found["ids"].append(run)
         values[(fold, sample, fast)] = run, equity
-    for fold in range(3):
-        chosen = max(range(5, 55, 5), key=lambda fast: found["sharpes"][values[(fold, "in", fast)][0]])
+    for fold in range(2):
+        chosen = max(range(5, 30, 5), key=lambda fast: found["sharpes"][values[(fold, "in", fast)][0]])
         found["pairs"].append((values[(fold, "in", chosen)][0], values[(fold, "out", chosen)][0]))
     _, equity = values[marks[0]]
     changed = [value + 1 if place >= 30 else value for place, value in enumerate(equity)]
