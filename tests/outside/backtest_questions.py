@@ -219,9 +219,10 @@ def slippage_by_hour(ask, log, _):
 @question("What was the deepest drawdown, and which trades made it?")
 def drawdown(ask, log, _):
     reply = ask("get_performance", runId=RUN, drawdowns=1, equityPoints=0)
-    values = [after["RealizedPnL"] + after["UnrealizedPnL"] for event in log.of("StateChange") if (after := event["properties"].get("StateAfter")) and "RealizedPnL" in after]
+    # Of several amounts at one time the last counts.
+    values = {event["timestamp"]: after["RealizedPnL"] + after["UnrealizedPnL"] for event in log.of("StateChange") if (after := event["properties"].get("StateAfter")) and "RealizedPnL" in after}
     peak, deepest = -math.inf, 0
-    for value in values:
+    for value in values.values():
         peak = max(peak, value)
         deepest = max(deepest, peak - value)
     found = reply["drawdowns"][0]
