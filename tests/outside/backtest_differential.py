@@ -2,7 +2,8 @@
 
 The reference shares no code with the program. SQLite holds the events as the contract's table and
 answers with the contract's statements (open bounds left out, ties broken by arrival); DuckDB answers
-the aggregates a second time from the JSON.
+the aggregates and groups a second time from the JSON; backtest_reference.py replays the events for
+state, chains, validation and random filters.
 """
 
 import datetime
@@ -14,6 +15,7 @@ import subprocess
 import tempfile
 import uuid
 
+import backtest_reference
 import server
 
 TYPES = ["TradeExecution", "OrderRejection", "IndicatorCalculation", "PositionUpdate", "StateChange", "MarketDataEvent", "RiskEvent"]
@@ -36,7 +38,9 @@ def main() -> None:
                 for _ in range(questions // 3):
                     judge.ask_something()
                     asked += 1
-        print(f"ok: {asked} random questions on three logs have the answers of SQLite and DuckDB")
+                for kind, count in sorted(judge.asked.items()):
+                    print(f"  log {seed}: {kind} {count}")
+        print(f"ok: {asked} random questions on three logs have the answers of SQLite, DuckDB and an independent replay")
 
 
 def log(seed: int, size: int) -> list:
@@ -56,12 +60,25 @@ def log(seed: int, size: int) -> list:
             properties.pop("Value")
         if dice.random() < 0.05:
             properties["Value"] = dice.choice(["n/a", None, True, [1], {"a": 1}])
+        if kind == "PositionUpdate":
+            properties |= {"Quantity": dice.choice([0, 5, -7.25, "12.5"]), "AveragePrice": round(dice.uniform(1, 2), 4), "UnrealizedPnL": number(), "RealizedPnL": number()}
+            if dice.random() < 0.1:
+                properties["Quantity"] = dice.choice(["abc", [1], True])
+        if kind == "StateChange" and dice.random() < 0.5:
+            properties |= {"StateType": "PnL", "StateAfter": {"RealizedPnL": number(), "UnrealizedPnL": number()}}
+        parent, noted = None, None
+        if events and dice.random() < 0.35:
+            parent = dice.choice(events[-20:])["eventId"]
+        elif dice.random() < 0.03:
+            parent = str(uuid.UUID(int=dice.randrange(10**30, 10**31), version=4))
+        if dice.random() < 0.05:
+            noted = [{"Field": dice.choice(["Feed", "Properties.Value"]), "Error": "Stale", "Severity": dice.choice(["Error", "Warning"])}]
         moment = start + datetime.timedelta(seconds=dice.randrange(size // 3))
         events.append({
             "eventId": str(uuid.UUID(int=(seed + 1) * 10**6 + place, version=4)), "runId": run,
             "timestamp": moment.isoformat(timespec="milliseconds") + "Z", "eventType": kind,
             "severity": dice.choice(["Error", "Warning", "Info", "Debug"]), "category": dice.choice(["Execution", "MarketData", "Indicators", "Risk", "Performance"]),
-            "properties": properties, "parentEventId": None, "validationErrors": None,
+            "properties": properties, "parentEventId": parent, "validationErrors": noted,
         })
     return events
 
@@ -98,14 +115,18 @@ class Client:
 class Reference:
     def __init__(self, events):
         import duckdb
+        import pandas
 
         self.sqlite = sqlite3.connect(":memory:")
-        self.sqlite.execute("CREATE TABLE Events (Arrival INTEGER PRIMARY KEY, EventId TEXT, RunId TEXT, Timestamp TEXT, EventType TEXT, Severity TEXT, Properties TEXT)")
-        rows = [(place, event["eventId"], event["runId"], event["timestamp"], event["eventType"], event["severity"], json.dumps(event["properties"])) for place, event in enumerate(events)]
-        self.sqlite.executemany("INSERT INTO Events VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        self.sqlite.execute("CREATE TABLE Events (Arrival INTEGER PRIMARY KEY, EventId TEXT, RunId TEXT, Timestamp TEXT, EventType TEXT, Severity TEXT, Properties TEXT, ParentEventId TEXT)")
+        self.sqlite.execute("CREATE INDEX Parents ON Events (ParentEventId)")
+        rows = [(place, event["eventId"], event["runId"], event["timestamp"], event["eventType"], event["severity"], json.dumps(event["properties"]), event["parentEventId"]) for place, event in enumerate(events)]
+        self.sqlite.executemany("INSERT INTO Events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         self.duckdb = duckdb.connect()
-        self.duckdb.execute("CREATE TABLE Events (Arrival INTEGER, EventId TEXT, RunId TEXT, Timestamp TEXT, EventType TEXT, Severity TEXT, Properties JSON)")
-        self.duckdb.executemany("INSERT INTO Events VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        # One statement: DuckDB inserts single rows slowly.
+        frame = pandas.DataFrame(rows, columns=["Arrival", "EventId", "RunId", "Timestamp", "EventType", "Severity", "Properties", "ParentEventId"])
+        self.duckdb.register("frame", frame)
+        self.duckdb.execute("CREATE TABLE Events AS SELECT * REPLACE (CAST(Properties AS JSON) AS Properties) FROM frame")
 
     @staticmethod
     def bounds(arguments):
@@ -148,13 +169,32 @@ class Reference:
         return count, row, self.duckdb.execute(duck, [path, *base, path]).fetchone()
 
 
+    def grouped(self, arguments, by):
+        where, values = self.bounds(arguments)
+        path = arguments["propertyPath"]
+        keys = {"Severity": "Severity", "SecuritySymbol": "json_extract_string(Properties, '$.SecuritySymbol')", "IndicatorName": "json_extract_string(Properties, '$.IndicatorName')"}
+        key = keys.get(by, f"strftime(date_trunc('{by}', CAST(Timestamp[:19] AS TIMESTAMP)), '%Y-%m-%dT%H:%M:%SZ')")
+        value = f"CASE WHEN json_type(Properties, '{path}') IN ('BIGINT', 'UBIGINT', 'DOUBLE', 'VARCHAR') THEN TRY_CAST(json_extract_string(Properties, '{path}') AS DOUBLE) END"
+        sql = f"SELECT k, count(*), count(v), sum(v), min(v), max(v) FROM (SELECT {key} AS k, {value} AS v FROM Events WHERE RunId = ? AND EventType = ?{where}) WHERE k IS NOT NULL GROUP BY k"
+        return {row[0]: row[1:] for row in self.duckdb.execute(sql, [arguments["runId"], arguments["eventType"], *values]).fetchall()}
+
+    def chain(self, root, depth):
+        """The contract's recursive statement, with its depth written out."""
+        sql = "WITH RECURSIVE EventChain AS (SELECT EventId, Timestamp, Arrival, 1 AS depth FROM Events WHERE EventId = ? UNION ALL SELECT e.EventId, e.Timestamp, e.Arrival, ec.depth + 1 FROM Events e INNER JOIN EventChain ec ON e.ParentEventId = ec.EventId WHERE ec.depth < ?) SELECT EventId FROM EventChain ORDER BY Timestamp, Arrival"
+        return [row[0] for row in self.sqlite.execute(sql, [root, depth]).fetchall()]
+
+
 class Judge:
     def __init__(self, client, reference, dice, events):
         self.client, self.reference, self.dice, self.events = client, reference, dice, events
         self.run = events[0]["runId"]
+        self.rules = backtest_reference.Rules(events)
+        self.asked = {}
 
     def ask_something(self) -> None:
-        self.dice.choice([self.by_type, self.by_entity, self.aggregate, self.query])()
+        ask = self.dice.choice([self.by_type, self.by_entity, self.aggregate, self.grouped, self.query, self.filtered, self.filtered, self.snapshot, self.chain, self.pattern, self.validation])
+        self.asked[ask.__name__] = self.asked.get(ask.__name__, 0) + 1
+        ask()
 
     def range(self) -> dict:
         times = sorted(self.dice.choice(self.events)["timestamp"] for _ in range(2))
@@ -196,6 +236,71 @@ class Judge:
         figures = [reply["metadata"]["valueCount"], ours["avg"], ours["min"], ours["max"]]
         same = ours["count"] == count and all(near(a, b) for a, b in zip(figures, row)) and all(near(a, b) for a, b in zip([*figures, ours["stddev"], ours["sum"]], duck))
         self.expect(same, "aggregate_metrics", arguments, (ours, reply["metadata"]), (count, row, duck))
+
+    def grouped(self) -> None:
+        by = self.dice.choice(["SecuritySymbol", "IndicatorName", "Severity", "hour", "day", "week"])
+        arguments = {"runId": self.run, "eventType": self.dice.choice(TYPES), "propertyPath": self.dice.choice(["$.Value", "$.Nested.Deep"]), **self.range(), "groupBy": by}
+        reply = self.client.call("aggregate_metrics", {**arguments, "aggregations": ["count", "sum", "min", "max"]})
+        ours = {group["key"]: (group["count"], group["valueCount"], group["sum"], group["min"], group["max"]) for group in reply["groups"]}
+        theirs = self.reference.grouped(arguments, by)
+        same = ours.keys() == theirs.keys() and all(near(a, b) for key in ours for a, b in zip(ours[key], theirs[key]))
+        self.expect(same, "aggregate_metrics", arguments, ours, theirs)
+
+    def filtered(self) -> None:
+        """A random filter, grouped by security, against Python."""
+        condition, kind = backtest_reference.Filter(self.dice), self.dice.choice(TYPES)
+        arguments = {"runId": self.run, "eventType": kind, "where": condition.text, "groupBy": ["SecuritySymbol"], "top": 5, **self.range()}
+        reply = self.client.call("query_events", arguments)
+        first, last = arguments.get("startTime", ""), arguments.get("endTime", "9999")
+        matching = [event for event in self.rules.events if event["eventType"] == kind and first <= event["timestamp"] <= last and condition.holds(event)]
+        counts = {}
+        for event in matching:
+            counts[event["properties"]["SecuritySymbol"]] = counts.get(event["properties"]["SecuritySymbol"], 0) + 1
+        ours = reply["metadata"]["matchedEvents"], {group["key"]["SecuritySymbol"]: group["count"] for group in reply["groups"]}, [event["eventId"] for event in reply["events"]]
+        theirs = len(matching), counts, [event["eventId"] for event in matching[:5]]
+        self.expect(ours == theirs, "query_events", arguments, ours, theirs)
+
+    def snapshot(self) -> None:
+        arguments = {"runId": self.run, "timestamp": self.dice.choice(self.events)["timestamp"]}
+        reply = self.client.call("get_state_snapshot", {**arguments, "includeActiveOrders": False})
+        state, theirs = reply["state"], self.rules.state(arguments["timestamp"])
+        ours = {own["securitySymbol"]: (own["quantity"], own["averagePrice"], own["unrealizedPnL"], own["realizedPnL"]) for own in state["positions"]}
+        same = ours.keys() == theirs["positions"].keys() and all(near(float(a), b) for key in ours for a, b in zip(ours[key], theirs["positions"][key]))
+        self.expect(same, "get_state_snapshot", arguments, ours, theirs["positions"])
+        shown = {(own["name"], own["securitySymbol"]): own["value"] for own in state["indicators"]}
+        expected = {key: backtest_reference.number(value) for key, value in theirs["indicators"].items() if backtest_reference.number(value) is not None}
+        same = all(key in shown and near(float(shown[key]), value) for key, value in expected.items()) and shown.keys() <= theirs["indicators"].keys()
+        self.expect(same, "get_state_snapshot", arguments, shown, theirs["indicators"])
+        if theirs["profit"]:
+            profit = (state["pnl"]["realized"], state["pnl"]["unrealized"], state["pnl"]["total"])
+            same = all(near(a, b) for a, b in zip(profit, (*theirs["profit"], sum(theirs["profit"]))))
+            self.expect(same, "get_state_snapshot", arguments, profit, theirs["profit"])
+
+    def chain(self) -> None:
+        root, depth = self.dice.choice(self.events)["eventId"], self.dice.choice([1, 2, 3, 10])
+        arguments = {"runId": self.run, "rootEventId": root, "maxDepth": depth}
+        reply = self.client.call("query_event_sequence", arguments)
+        ours, theirs = [event["eventId"] for event in reply["sequences"][0]["events"]], self.rules.chain(root, depth)
+        self.expect(ours == theirs == self.reference.chain(root, depth), "query_event_sequence", arguments, ours, theirs)
+
+    def pattern(self) -> None:
+        types, incomplete = self.dice.sample(TYPES, self.dice.randrange(1, 4)), self.dice.random() < 0.5
+        arguments = {"runId": self.run, "sequencePattern": types, "findIncomplete": incomplete, "maxDepth": self.dice.choice([2, 3, 10]), "pageSize": 5}
+        reply = self.client.call("query_event_sequence", arguments)
+        theirs = self.rules.pattern(types, arguments["maxDepth"])[incomplete]
+        ours = reply["metadata"]["totalSequences"], [sequence["rootEventId"] for sequence in reply["sequences"]]
+        self.expect(ours == (len(theirs), theirs[:5]), "query_event_sequence", arguments, ours, (len(theirs), theirs[:5]))
+
+    def validation(self) -> None:
+        severity, index = self.dice.choice([None, "Error", "Warning"]), self.dice.randrange(3)
+        arguments = {"runId": self.run, "pageSize": 20, "pageIndex": index, **({"severityFilter": severity} if severity else {})}
+        reply = self.client.call("get_validation_errors", {**arguments, "maxTokens": 200_000})
+        found = [(event["eventId"], self.rules.problems(event)) for event in self.rules.events]
+        wanted = [(name, problems) for name, problems in found if any(severity in (None, own) for _, own in problems)]
+        ours = [(event["eventId"], [(problem["Field"], problem["Severity"]) for problem in event["validationErrors"]]) for event in reply["events"]]
+        theirs = wanted[20 * index : 20 * index + 20]
+        same = reply["metadata"]["totalCount"] == len(wanted) and ours == theirs
+        self.expect(same, "get_validation_errors", arguments, (reply["metadata"]["totalCount"], ours), (len(wanted), theirs))
 
     def query(self) -> None:
         """Groups of `query_events` against DuckDB."""

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 import uuid
 
@@ -19,16 +20,25 @@ def main() -> None:
         judge.backtesting_py(engines.backtesting_py(folder), folder)
         judge.nautilus(engines.nautilus(folder), folder)
         judge.nautilus_two(engines.nautilus_two(folder), folder)
+        judge.fills_and_value("backtrader", engines.backtrader(folder), [folder / "backtrader_transactions.csv", folder / "backtrader_writer.csv"])
+        judge.fills_and_value("vectorbt", vectorbt(folder), [folder / "vectorbt_orders.csv", folder / "vectorbt_value.csv"])
+
+
+def vectorbt(folder: pathlib.Path) -> dict:
+    """In an environment of its own: vectorbt wants other versions of numpy and pandas than the other engines."""
+    command = [sys.executable, "-m", "uv", "run", "--quiet", "--no-project", "--with", "vectorbt==1.2.0", "python", engines.__file__, str(folder), "vectorbt"]
+    subprocess.run(command, check=True)
+    return json.loads((folder / "vectorbt.truth.json").read_text())
 
 
 class Judge:
     def __init__(self, panoply):
         self.panoply = panoply
 
-    def imported(self, *files: pathlib.Path) -> str:
+    def imported(self, *files: pathlib.Path, warnings: int = 0) -> str:
         said = json.loads(self.panoply("backtest", "import", "--json", "--symbol", "TEST", *map(str, files)))
         report = said["report"]
-        clean = (report["rejected"], report["errors"], report["warnings"]) == (0, 0, 0)
+        clean = (report["rejected"], report["errors"], report["warnings"]) == (0, 0, warnings)
         server.expect(clean, f"{files[0].name}: {report['events']} events, none rejected or flawed")
         return said["runId"]
 
@@ -74,6 +84,27 @@ class Judge:
         server.expect(near(end, earned, 0.005), f"nautilus_trader: realized {earned:.2f}")
         fees = self.ask("aggregate_metrics", runId=run, eventType="TradeExecution", propertyPath="$.Commission", aggregations=["sum"])
         server.expect(near(fees["aggregations"]["sum"], float(truth["commissions"]), 1e-9), f"nautilus_trader: commissions {truth['commissions']}")
+
+    def fills_and_value(self, engine: str, truth: dict, files: list) -> None:
+        """Engines whose files have fills and the value of the account. backtrader's have no commissions: each fill says so."""
+        run = self.imported(*files, warnings=truth["fills"] if engine == "backtrader" else 0)
+        server.expect(self.count(run, "TradeExecution") == truth["fills"], f"{engine}: {truth['fills']} fills")
+        for moment in truth["moments"][:: max(1, len(truth["moments"]) // 60)]:
+            state = self.ask("get_state_snapshot", runId=run, timestamp=moment["time"])["state"]
+            held = {position["securitySymbol"]: float(position["quantity"]) for position in state["positions"]}
+            for symbol, quantity in moment["positions"].items():
+                if not near(held.get(symbol, 0), quantity, 1e-9):
+                    raise SystemExit(f"FAILED: {engine}: at {moment['time']} the engine held {moment}, we say {held}")
+        print(f"ok: {engine}: positions of two securities agree at {len(truth['moments'][:: max(1, len(truth['moments']) // 60)])} moments")
+        result = self.ask("get_performance", runId=run, equityPoints=2000)
+        ours = {point["time"]: point["value"] for point in result["equity"]}
+        compared = [moment for moment in truth["moments"] if moment["time"] in ours]
+        wrong = [moment for moment in compared if not near(ours[moment["time"]], moment["equity"], 1e-6)]
+        server.expect(len(compared) >= 50 and not wrong, f"{engine}: the value of the account agrees at {len(compared)} moments {wrong[:1]}")
+        server.expect(near(result["end"], truth["equityFinal"], 1e-6), f"{engine}: the final value is {truth['equityFinal']:.2f}")
+        if engine == "vectorbt":
+            fees = self.ask("aggregate_metrics", runId=run, eventType="TradeExecution", propertyPath="$.Commission", aggregations=["sum"])
+            server.expect(near(fees["aggregations"]["sum"], truth["commissions"], 1e-6), f"vectorbt: fees {truth['commissions']:.4f}")
 
     def nautilus_two(self, truth: dict, folder: pathlib.Path) -> None:
         run = self.imported(folder / "nautilus_two.jsonl")

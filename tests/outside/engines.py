@@ -1,7 +1,7 @@
-"""Two real engines run a small strategy on seeded prices, and tell what is in their books.
+"""Four real engines run a small strategy on seeded prices, and tell what is in their books.
 
 Each function writes the files that a user of the engine has, and returns the engine's own truth:
-counts, and what it held and owned at several moments. `python engines.py FOLDER` keeps both.
+counts, and what it held and owned at several moments. `python engines.py FOLDER [ENGINE ...]` keeps both.
 """
 
 import datetime
@@ -57,6 +57,67 @@ def backtesting_py(folder: pathlib.Path) -> dict:
         "realized": float(stats._trades["PnL"].sum()),
         "moments": truth,
     }
+
+
+def backtrader(folder: pathlib.Path) -> dict:
+    """The transactions of the PyFolio analyzer, and the file of the writer."""
+    import backtrader as bt
+    import pandas
+
+    truth, commissions = [], []
+
+    class Scales(bt.Strategy):
+        def __init__(self):
+            self.dice = random.Random(5)
+
+        def notify_order(self, order):
+            if order.status == order.Completed:
+                commissions.append(order.executed.comm)
+
+        def next(self):
+            if self.dice.random() < 0.35:
+                side = self.buy if self.dice.random() < 0.5 else self.sell
+                side(data=self.dice.choice(self.datas), size=self.dice.randrange(1, 20))
+            truth.append({
+                "time": self.datas[0].datetime.datetime(0).isoformat() + "Z", "equity": self.broker.getvalue(),
+                "positions": {data._name: self.getposition(data).size for data in self.datas},
+                "prices": {data._name: self.getposition(data).price for data in self.datas},
+            })
+
+    cerebro = bt.Cerebro()
+    for name, seed in {"AAA": 1, "BBB": 2}.items():
+        index = pandas.date_range("2024-01-01", periods=120, freq="D")
+        bars = pandas.DataFrame(walk(seed, 100.0, 120, 2.0), columns=["open", "high", "low", "close"], index=index)
+        cerebro.adddata(bt.feeds.PandasData(dataname=bars.assign(volume=1000)), name=name)
+    cerebro.addstrategy(Scales)
+    cerebro.broker.setcash(100_000)
+    cerebro.broker.setcommission(commission=0.001)
+    cerebro.addanalyzer(bt.analyzers.PyFolio, _name="pyfolio")
+    cerebro.addwriter(bt.WriterFile, csv=True, out=str(folder / "backtrader_writer.csv"))
+    strategy = cerebro.run()[0]
+    _, _, transactions, _ = strategy.analyzers.pyfolio.get_pf_items()
+    # The analyzer adds a row of nothing for bars without a transaction in some versions.
+    transactions[transactions["amount"] != 0].to_csv(folder / "backtrader_transactions.csv")
+    return {"fills": len(commissions), "commissions": sum(commissions), "start": 100_000, "equityFinal": cerebro.broker.getvalue(), "moments": truth}
+
+
+def vectorbt(folder: pathlib.Path) -> dict:
+    """Orders and value of a portfolio of two securities that share their cash."""
+    import numpy
+    import pandas
+    import vectorbt as vbt
+
+    index = pandas.date_range("2024-01-01", periods=240, freq="h", name="Date")
+    close = pandas.DataFrame({name: [bar[3] for bar in walk(seed, 100.0, 240, 1.0)] for name, seed in {"AAA": 11, "BBB": 12}.items()}, index=index)
+    dice = random.Random(3)
+    size = pandas.DataFrame({name: [dice.choice([0, 0, 0, 5, -5, 12, -20, 8]) for _ in index] for name in close}, index=index, dtype=float).replace(0, numpy.nan)
+    portfolio = vbt.Portfolio.from_orders(close, size, fees=0.001, init_cash=100_000, freq="h", cash_sharing=True, group_by=True)
+    portfolio.orders.records_readable.to_csv(folder / "vectorbt_orders.csv")
+    value, held = portfolio.value().rename("value"), portfolio.assets()
+    value.to_csv(folder / "vectorbt_value.csv")
+    moments = [{"time": moment.isoformat() + "Z", "equity": float(value[moment]), "positions": {name: float(held.loc[moment, name]) for name in held}} for moment in index[3::4]]
+    orders = portfolio.orders.records_readable
+    return {"fills": len(orders), "commissions": float(orders["Fees"].sum()), "start": 100_000, "equityFinal": float(value.iloc[-1]), "moments": moments}
 
 
 def nautilus(folder: pathlib.Path) -> dict:
@@ -183,6 +244,6 @@ def nautilus_run(file: pathlib.Path, symbols: list, starting: dict, base) -> dic
 
 
 if __name__ == "__main__":
-    place = pathlib.Path(sys.argv[1])
-    for name, engine in {"backtesting_py": backtesting_py, "nautilus": nautilus, "nautilus_two": nautilus_two}.items():
+    place, every = pathlib.Path(sys.argv[1]), {"backtesting_py": backtesting_py, "nautilus": nautilus, "nautilus_two": nautilus_two, "backtrader": backtrader, "vectorbt": vectorbt}
+    for name, engine in {name: every[name] for name in sys.argv[2:] or every}.items():
         (place / f"{name}.truth.json").write_text(json.dumps(engine(place), indent=1) + "\n")

@@ -7,6 +7,7 @@
 //!
 //! Only `tools` depends on the tool contract, and only `store` knows where blobs are stored.
 
+pub mod columns;
 pub mod error;
 pub mod event;
 pub mod import;

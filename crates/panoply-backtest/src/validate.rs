@@ -9,6 +9,7 @@ use crate::event::{EventType, Guid};
 use crate::number::Number;
 use crate::scan::outline::Outline;
 use crate::scan::{self, Token};
+use crate::sealed::orders;
 
 /// Longer properties are an error.
 pub(crate) const MAX_PROPERTIES_BYTES: usize = 1 << 20;
@@ -101,7 +102,8 @@ const FILL: &[Typed] = typed!(
     "Commission": Number, "Slippage": Number,
 );
 const REJECTION: &[Typed] = typed!(
-    "SecuritySymbol": Name, "RequestedQuantity": Number, "RequestedPrice": Number,
+    "RejectionReason": Name, "SecuritySymbol": Name, "RequestedQuantity": Number,
+    "RequestedPrice": Number,
 );
 const INDICATOR: &[Typed] = typed!("IndicatorName": Name, "SecuritySymbol": Name, "Value": Number);
 const POSITION: &[Typed] = typed!(
@@ -117,6 +119,30 @@ const MARKET: &[Typed] = typed!(in "Data" {
     "Open", "High", "Low", "Close", "Volume", "Price", "BidPrice", "AskPrice",
 });
 const SYMBOL: &[Typed] = typed!("SecuritySymbol": Name);
+const RISK: &[Typed] = typed!("RiskType": Name, "SecuritySymbol": Name);
+const STATE_TYPE: &[Typed] = typed!("StateType": Name);
+/// The state types that the state of a run is made from; others are free.
+const STATE_TYPES: [&str; 3] = ["Order", "PnL", "Account"];
+/// Statuses between placing and ending an order, besides those of [`orders::status_effect`].
+const OTHER_STATUSES: [&str; 17] = [
+    "accepted",
+    "cancelpending",
+    "cancelrejected",
+    "emulated",
+    "initialized",
+    "modifyrejected",
+    "new",
+    "none",
+    "partiallyfilled",
+    "pending",
+    "pendingcancel",
+    "pendingupdate",
+    "released",
+    "submitted",
+    "triggered",
+    "updatesubmitted",
+    "working",
+];
 
 /// Problems of the properties alone, given the event's type.
 pub(crate) fn properties(event_type: EventType, json: &str) -> Vec<Problem> {
@@ -159,13 +185,20 @@ pub(crate) fn property_problems(event_type: EventType, outline: &Outline<'_>) ->
         }
         EventType::RiskEvent => {
             found.extend(missing("RiskType", error("Properties.RiskType", MISSING)));
-            check_types(SYMBOL, outline, &mut found);
+            check_types(RISK, outline, &mut found);
         }
-        EventType::StateChange => match present("StateType") {
-            Some(Token::Text("Order")) => check_types(ORDER, outline, &mut found),
-            Some(Token::Text("PnL" | "Account")) => check_types(STATE, outline, &mut found),
-            _ => {}
-        },
+        EventType::StateChange => {
+            check_types(STATE_TYPE, outline, &mut found);
+            match present("StateType") {
+                Some(Token::Text("Order")) => {
+                    found.extend(order_status(present("OrderStatus")));
+                    check_types(ORDER, outline, &mut found);
+                }
+                Some(Token::Text("PnL" | "Account")) => check_types(STATE, outline, &mut found),
+                Some(Token::Text(other)) => found.extend(miswritten_state_type(other)),
+                _ => {}
+            }
+        }
         EventType::MarketDataEvent => {
             check_types(SYMBOL, outline, &mut found);
             check_types(MARKET, outline, &mut found);
@@ -186,6 +219,26 @@ fn check_types(types: &[Typed], outline: &Outline<'_>, found: &mut Vec<Problem>)
             found.push(error(field, problem));
         }
     }
+}
+
+/// A state type that differs from a known one in case only is ignored by the state, which its
+/// producer hardly wants.
+fn miswritten_state_type(text: &str) -> Option<Problem> {
+    let is_known = |own: &&str| own.eq_ignore_ascii_case(text);
+    let problem = warning("Properties.StateType", "Not one of Order, PnL, Account in this case");
+    STATE_TYPES.iter().any(|own| is_known(&own)).then_some(problem)
+}
+
+/// An order whose status is unknown keeps its previous state.
+fn order_status(token: Option<Token<'_>>) -> Option<Problem> {
+    const FIELD: &str = "Properties.OrderStatus";
+    let Some(token) = token else { return Some(warning(FIELD, MISSING_RECOMMENDED)) };
+    let Some(text) = token.text() else { return Some(error(FIELD, "Not a text")) };
+    let status: String = text.chars().filter(|c| !matches!(c, '_' | ' ')).collect();
+    let status = status.to_ascii_lowercase();
+    let is_known = orders::status_effect(&status).is_some()
+        || OTHER_STATUSES.binary_search(&status.as_str()).is_ok();
+    (!is_known).then_some(warning(FIELD, "Unknown order status"))
 }
 
 fn order_id(token: Option<Token<'_>>) -> Option<Problem> {
@@ -412,6 +465,39 @@ mod tests {
                 "Properties.Data.Close: Invalid number format (Error)",
             ),
             (T::StateChange, "{}".to_owned(), ""),
+            (T::StateChange, r#"{"StateType":"Order","OrderStatus":"Placed"}"#.to_owned(), ""),
+            (T::StateChange, r#"{"StateType":"Order","OrderStatus":"PENDING_CANCEL"}"#.to_owned(), ""),
+            (T::StateChange, r#"{"StateType":"Strategy","OrderStatus":"x"}"#.to_owned(), ""),
+            (
+                T::StateChange,
+                r#"{"StateType":"Order","OrderStatus":"Gone"}"#.to_owned(),
+                "Properties.OrderStatus: Unknown order status (Warning)",
+            ),
+            (
+                T::StateChange,
+                r#"{"StateType":"Order","OrderStatus":3}"#.to_owned(),
+                "Properties.OrderStatus: Not a text (Error)",
+            ),
+            (
+                T::StateChange,
+                r#"{"StateType":"Order","Direction":"Long"}"#.to_owned(),
+                "Properties.OrderStatus: Missing recommended field (Warning), Properties.Direction: Not one of Buy, Sell (Error)",
+            ),
+            (
+                T::StateChange,
+                r#"{"StateType":"pnl"}"#.to_owned(),
+                "Properties.StateType: Not one of Order, PnL, Account in this case (Warning)",
+            ),
+            (
+                T::StateChange,
+                r#"{"StateType":{"a":1}}"#.to_owned(),
+                "Properties.StateType: Not a text (Error)",
+            ),
+            (
+                T::RiskEvent,
+                r#"{"RiskType":[1]}"#.to_owned(),
+                "Properties.RiskType: Not a text (Error)",
+            ),
             (T::MarketDataEvent, "{}".to_owned(), ""),
             (T::MarketDataEvent, "[]".to_owned(), "Properties: Not a JSON object (Error)"),
             (T::MarketDataEvent, "null".to_owned(), "Properties: Not a JSON object (Error)"),

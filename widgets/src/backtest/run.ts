@@ -4,7 +4,7 @@
 import { Reply } from "../common/bridge";
 import { chart } from "../common/chart";
 import { h } from "../common/dom";
-import { amount, asNumber, date, dateTime, dayAndMonth, number, short } from "../common/format";
+import { amount, date, dateTime, dayAndMonth, number, short } from "../common/format";
 import { say, Text } from "../common/i18n";
 import { Page, View } from "../common/page";
 import { pager, table } from "../common/table";
@@ -23,13 +23,33 @@ const own = {
   time: { en: "Time (UTC)", th: "เวลา (UTC)" },
   profitSaid: { en: "Ends at {end}; highest {high}, lowest {low}.", th: "สิ้นสุดที่ {end} สูงสุด {high} ต่ำสุด {low}" },
   drawdownSaid: { en: "The deepest fall is {deep}.", th: "ลดลงมากที่สุด {deep}" },
-  sampled: { en: "Drawn from {shown} of {total} changes of state.", th: "วาดจาก {shown} จาก {total} การเปลี่ยนสถานะ" },
+  sampled: { en: "Drawn from {shown} of {total} points, with all extremes.", th: "วาดจาก {shown} จาก {total} จุด รวมค่าสูงสุดและต่ำสุด" },
+  inCurrency: { en: "{what} in {currency}", th: "{what} ({currency})" },
+  winRate: { en: "Win rate", th: "อัตราชนะ" },
+  profitFactor: { en: "Profit factor", th: "อัตรากำไรต่อขาดทุน" },
+  sharpe: { en: "Sharpe ratio", th: "อัตราส่วนชาร์ป" },
+  deepest: { en: "Deepest drawdown", th: "การลดลงสูงสุด" },
+  exposure: { en: "Time in the market", th: "เวลาที่ถือสถานะ" },
+  outcome: { en: "Outcome", th: "ผลลัพธ์" },
+  every: { en: "All", th: "ทั้งหมด" },
+  wins: { en: "Wins", th: "กำไร" },
+  losses: { en: "Losses", th: "ขาดทุน" },
+  long: { en: "Long", th: "ซื้อก่อน" },
+  short: { en: "Short", th: "ขายก่อน" },
+  sortBy: { en: "Sort by", th: "เรียงตาม" },
+  opened: { en: "Opened", th: "เปิดเมื่อ" },
+  held: { en: "Held", th: "ระยะถือ" },
+  entry: { en: "Entry", th: "ราคาเข้า" },
+  exit: { en: "Exit", th: "ราคาออก" },
+  adverse: { en: "Worst", th: "ขาดทุนสูงสุด" },
+  worstFirst: { en: "Worst first", th: "ขาดทุนมากสุดก่อน" },
+  bestFirst: { en: "Best first", th: "กำไรมากสุดก่อน" },
+  longestFirst: { en: "Longest first", th: "ถือนานสุดก่อน" },
+  noTrades: { en: "No trade matches.", th: "ไม่มีการซื้อขายที่ตรงเงื่อนไข" },
   noProfit: { en: "The log has no profit and loss to draw.", th: "บันทึกนี้ไม่มีข้อมูลกำไรขาดทุน" },
   security: { en: "Security", th: "หลักทรัพย์" },
   side: { en: "Side", th: "ด้าน" },
   quantity: { en: "Quantity", th: "จำนวน" },
-  price: { en: "Price", th: "ราคา" },
-  commission: { en: "Commission", th: "ค่านายหน้า" },
   buy: { en: "Buy", th: "ซื้อ" },
   sell: { en: "Sell", th: "ขาย" },
   pageOf: { en: "{from}–{to} of {total}", th: "{from}–{to} จาก {total}" },
@@ -47,10 +67,8 @@ const own = {
 } satisfies Record<string, Text>;
 
 const TRADES = 8;
-/** How far ahead a later change at the same time is looked for. */
-const SAME_TIME = 64;
-/** As many changes of state as fit into one reply; of more, this many are taken, evenly spread. */
-const MOST_POINTS = 800;
+/** Points of a curve; the reply keeps its extremes. */
+const MOST_POINTS = 400;
 
 export const run: View = {
   draw: (reply, page) => (reply.data?.runId ? drawn(reply, page) : null),
@@ -75,7 +93,7 @@ function drawn(reply: Reply, page: Page): (Node | null)[] {
   const profit = h("section", { style: "margin-block-start:16px" });
   const trades = h("section");
   void drawProfit(data, profit, page);
-  if (data.types?.TradeExecution) void drawTrades(data.runId, 0, trades, page);
+  if (data.types?.TradeExecution) void drawTrades({ runId: data.runId, index: 0, outcome: "", direction: "", sort: "opened" }, trades, page);
   return [
     h(
       "header",
@@ -89,73 +107,112 @@ function drawn(reply: Reply, page: Page): (Node | null)[] {
   ];
 }
 
-/** Profit as the log tells it with each change of state, and how far below its peak it is. */
+/** Calls a tool that a host may not list. */
+const ask = (page: Page, tool: string, input: Record<string, unknown>) => page.ask(tool, input).catch(() => page.ask("call-tool", { name: tool, arguments: input }));
+
+/** Equity and drawdown of each currency: amounts of different currencies are never added. */
 async function drawProfit(data: any, place: HTMLElement, page: Page): Promise<void> {
-  const rows = data.types?.StateChange ? await profits(data, page).catch(() => []) : [];
-  // Of several changes at one time the last counts, as in `get_performance`.
-  const known = rows.filter(([at, realized], place) => asNumber(realized) !== null && !rows.slice(place + 1, place + 1 + SAME_TIME).some(([later, figure]) => later === at && asNumber(figure) !== null));
-  if (known.length < 2) {
-    place.replaceChildren(h("p", { class: "quiet" }, page.t(own.noProfit)));
-    return;
+  const state = await page.ask("get_state_snapshot", { runId: data.runId, timestamp: data.last, includeIndicators: false }).catch(() => null);
+  const pnl = state?.data?.state?.pnl;
+  const currencies: (string | null)[] = pnl?.byCurrency?.map((own: any) => own.currency) ?? [pnl?.currency ?? null];
+  const parts: Node[] = [];
+  for (const currency of currencies) {
+    const asked = { runId: data.runId, equityPoints: MOST_POINTS, drawdowns: 1, ...(currency ? { currency } : {}) };
+    const reply = await ask(page, "get_performance", asked).catch(() => null);
+    if ((reply?.data?.equity?.length ?? 0) >= 2) parts.push(...curve(reply?.data, currencies.length > 1 ? currency : null, page));
   }
-  let peak = -Infinity;
-  const points = known.map(([at, realized, unrealized]) => {
-    const value = (asNumber(realized) ?? 0) + (asNumber(unrealized) ?? 0);
-    peak = Math.max(peak, value, 0);
-    return { at: dayAndMonth(at, page.reader), label: dateTime(at, page.reader), when: Date.parse(at), value, fall: value - peak };
-  });
-  const values = points.map((point) => point.value);
+  place.replaceChildren(...(parts.length ? parts : [h("p", { class: "quiet" }, page.t(own.noProfit))]));
+}
+
+function curve(data: any, currency: string | null, page: Page): Node[] {
+  const title = (what: Text) => (currency ? say(page.t(own.inCurrency), { what: page.t(what), currency }) : page.t(what));
+  const points = data.equity.map((point: any) => ({ at: dayAndMonth(point.time, page.reader), label: dateTime(point.time, page.reader), when: Date.parse(point.time), value: point.value, fall: point.drawdown }));
+  const values: number[] = points.map((point: any) => point.value);
   const write = (value: number) => number(value, page.reader, 2, true);
   const shared = { along: page.t(own.time), write, axis: (value: number) => short(value, page.reader) };
-  place.replaceChildren(
-    chart(page, [{ name: page.t(own.profit), points }], {
+  const percent = (value: number | null | undefined) => (value == null ? "–" : `${number(value * 100, page.reader, 1)} %`);
+  const plain = (value: number | null | undefined) => (value == null ? "–" : number(value, page.reader, 2));
+  const deepest = Math.min(...points.map((point: any) => point.fall));
+  const tiles: [Text, string][] = [
+    [own.winRate, percent(data.trades?.winRate)],
+    [own.profitFactor, plain(data.trades?.profitFactor)],
+    [own.sharpe, plain(data.returns?.sharpe)],
+    [own.deepest, write(deepest)],
+    [own.exposure, percent(data.exposure)],
+  ];
+  const total: number = data.metadata?.points ?? points.length;
+  return [
+    chart(page, [{ name: title(own.profit), points }], {
       ...shared,
-      title: page.t(own.profit),
+      title: title(own.profit),
       description: say(page.t(own.profitSaid), { end: write(values.at(-1) as number), high: write(Math.max(...values)), low: write(Math.min(...values)) }),
     }),
-    chart(page, [{ name: page.t(own.drawdown), points: points.map((point) => ({ ...point, value: point.fall })) }], {
+    chart(page, [{ name: title(own.drawdown), points: points.map((point: any) => ({ ...point, value: point.fall })) }], {
       ...shared,
-      title: page.t(own.drawdown),
-      description: say(page.t(own.drawdownSaid), { deep: write(Math.min(...points.map((point) => point.fall))) }),
+      title: title(own.drawdown),
+      description: say(page.t(own.drawdownSaid), { deep: write(deepest) }),
       kind: "below",
       height: 130,
     }),
-    rows.length >= data.types.StateChange ? "" : h("p", { class: "quiet" }, say(page.t(own.sampled), { shown: number(rows.length, page.reader, 0), total: number(data.types.StateChange, page.reader, 0) })),
-  );
-}
-
-/** Time, realized and unrealized at each change of state. */
-async function profits(data: any, page: Page): Promise<[string, unknown, unknown][]> {
-  const whole = data.types.StateChange <= MOST_POINTS;
-  const asked = { runId: data.runId, eventType: "StateChange", format: "table", fields: ["timestamp", "StateAfter.RealizedPnL", "StateAfter.UnrealizedPnL"], ...(whole ? { pageSize: MOST_POINTS } : { sample: MOST_POINTS }) };
-  const reply = await page.ask("get_events_by_type", asked);
-  const rows: [string, unknown, unknown][] = reply.data?.table?.rows ?? [];
-  if (whole && rows.length === data.types.StateChange) return rows;
-  // A sample may miss the end, which is what people ask first.
-  const end = (await page.ask("get_state_snapshot", { runId: data.runId, timestamp: data.last })).data?.state?.pnl;
-  return end ? [...rows, [data.last, end.realized, end.unrealized]] : rows;
-}
-
-async function drawTrades(runId: string, index: number, place: HTMLElement, page: Page): Promise<void> {
-  const reply = await page.ask("get_events_by_type", { runId, eventType: "TradeExecution", pageSize: TRADES, pageIndex: index }).catch(() => null);
-  const events: any[] = reply?.data?.events ?? [];
-  if (!events.length) return;
-  const total: number = reply?.data?.metadata?.totalCount ?? events.length;
-  const columns = [
-    { name: page.t(own.time), heads: true, cell: (event: any) => h("button", { type: "button", class: "plain", "data-focus": `event-${event.eventId}`, onclick: () => void page.open("get_context", { runId, eventId: event.eventId, before: 6, after: 6 }) }, dateTime(event.timestamp, page.reader)) },
-    { name: page.t(own.security), cell: (event: any) => String(event.properties.SecuritySymbol ?? "") },
-    { name: page.t(own.side), cell: (event: any) => side(event.properties.Direction, page) },
-    { name: page.t(own.quantity), figure: true, cell: (event: any) => amount(event.properties.Quantity, page.reader) },
-    { name: page.t(own.price), figure: true, cell: (event: any) => amount(event.properties.Price, page.reader) },
-    { name: page.t(own.commission), figure: true, wide: true, cell: (event: any) => amount(event.properties.Commission, page.reader) },
+    h("dl", { class: "tiles" }, tiles.map(([name, value]) => h("div", null, h("dt", null, page.t(name)), h("dd", null, value)))),
+    ...(points.length < total ? [h("p", { class: "quiet" }, say(page.t(own.sampled), { shown: number(points.length, page.reader, 0), total: number(total, page.reader, 0) }))] : []),
   ];
-  const go = (to: number) => () => void drawTrades(runId, to, place, page);
+}
+
+/** Which trades are shown. */
+interface Shown {
+  runId: string;
+  index: number;
+  outcome: string;
+  direction: string;
+  sort: string;
+}
+
+const SORTS: Record<string, Record<string, unknown>> = { opened: {}, worst: { sortBy: "profit" }, best: { sortBy: "profit", descending: true }, longest: { sortBy: "holding", descending: true } };
+
+/** A row of trades opens what surrounded its entry. */
+async function drawTrades(shown: Shown, place: HTMLElement, page: Page): Promise<void> {
+  const { runId, index, outcome, direction, sort } = shown;
+  const asked = { runId, pageSize: TRADES, pageIndex: index, ...(outcome ? { outcome } : {}), ...(direction ? { direction } : {}), ...SORTS[sort] };
+  const reply = await ask(page, "list_trades", asked).catch(() => null);
+  if (!reply?.data?.trades) return;
+  const trades: any[] = reply.data.trades;
+  const total: number = reply.data.metadata?.totalCount ?? trades.length;
+  const columns = [
+    { name: page.t(own.opened), heads: true, cell: (trade: any) => h("button", { type: "button", class: "plain", "data-focus": `trade-${trade.number}`, onclick: () => void page.open("get_context", { runId, eventId: trade.fills[0], before: 6, after: 6 }) }, dateTime(trade.opened, page.reader)) },
+    { name: page.t(own.security), cell: (trade: any) => String(trade.securitySymbol ?? "") },
+    { name: page.t(own.side), cell: (trade: any) => side(trade.direction === "long" ? "Buy" : "Sell", page) },
+    { name: page.t(own.quantity), figure: true, wide: true, cell: (trade: any) => amount(trade.size, page.reader) },
+    { name: page.t(own.entry), figure: true, wide: true, cell: (trade: any) => amount(trade.entryPrice, page.reader) },
+    { name: page.t(own.exit), figure: true, wide: true, cell: (trade: any) => (trade.exitPrice == null ? "–" : amount(trade.exitPrice, page.reader)) },
+    { name: page.t(own.held), figure: true, cell: (trade: any) => (trade.holdingSeconds == null ? "–" : hours(trade.holdingSeconds, page)) },
+    { name: page.t(own.profit), figure: true, cell: (trade: any) => `${amount(trade.profit, page.reader, true)}${trade.currency ? ` ${trade.currency}` : ""}` },
+    { name: page.t(own.adverse), figure: true, wide: true, cell: (trade: any) => (trade.mae == null ? "–" : amount(trade.mae, page.reader, true)) },
+  ];
+  const go = (change: Partial<Shown>) => () => void drawTrades({ ...shown, ...change }, place, page);
   const first = index * TRADES;
   place.replaceChildren(
     h("h2", null, page.t(own.trades)),
-    table(page.t(own.trades), columns, events, { unseenCaption: true }),
-    pager(page, say(page.t(own.pageOf), { from: first + 1, to: first + events.length, total: number(total, page.reader, 0) }), index > 0 ? go(index - 1) : null, first + events.length < total ? go(index + 1) : null),
+    h(
+      "div",
+      { class: "row" },
+      choice(page.t(own.outcome), outcome, { "": own.every, win: own.wins, loss: own.losses }, (value) => go({ outcome: value, index: 0 })(), page),
+      choice(page.t(own.side), direction, { "": own.every, long: own.long, short: own.short }, (value) => go({ direction: value, index: 0 })(), page),
+      choice(page.t(own.sortBy), sort, { opened: own.opened, worst: own.worstFirst, best: own.bestFirst, longest: own.longestFirst }, (value) => go({ sort: value, index: 0 })(), page),
+    ),
+    trades.length ? table(page.t(own.trades), columns, trades, { unseenCaption: true }) : h("p", { class: "quiet" }, page.t(own.noTrades)),
+    pager(page, say(page.t(own.pageOf), { from: Math.min(first + 1, total), to: first + trades.length, total: number(total, page.reader, 0) }), index > 0 ? go({ index: index - 1 }) : null, first + trades.length < total ? go({ index: index + 1 }) : null),
   );
+}
+
+function choice(name: string, chosen: string, options: Record<string, Text>, pick: (value: string) => void, page: Page): Node {
+  const select = h("select", { "data-focus": `choice-${name}`, onchange: () => pick(select.value) }, Object.entries(options).map(([value, text]) => h("option", { value }, page.t(text)))) as HTMLSelectElement;
+  select.value = chosen;
+  return h("label", null, `${name} `, select);
+}
+
+function hours(seconds: number, page: Page): string {
+  return seconds >= 172_800 ? `${number(seconds / 86_400, page.reader, 1)} d` : `${number(seconds / 3600, page.reader, 1)} h`;
 }
 
 function side(direction: unknown, page: Page): Node | string {
@@ -182,14 +239,14 @@ function around(reply: Reply, page: Page): (Node | null)[] {
 }
 
 function stateThen(state: any, page: Page): Node {
-  const tiles: [Text, string][] = [
-    [own.total, amount(state.pnl?.total, page.reader, true)],
-    [own.realized, amount(state.pnl?.realized, page.reader, true)],
-    [own.unrealized, amount(state.pnl?.unrealized, page.reader, true)],
-    [own.positions, number(state.positions?.length ?? 0, page.reader, 0)],
-    [own.open, number(state.activeOrders?.length ?? 0, page.reader, 0)],
-  ];
-  return h("section", null, h("h2", null, page.t(own.stateThen)), h("dl", { class: "tiles" }, tiles.map(([name, value]) => h("div", null, h("dt", null, page.t(name)), h("dd", null, value)))));
+  const tiles: [string, string][] = [];
+  // Amounts of several currencies have no total.
+  for (const pnl of state.pnl?.byCurrency ?? [state.pnl]) {
+    const named = (what: Text) => (pnl?.currency ? say(page.t(own.inCurrency), { what: page.t(what), currency: pnl.currency }) : page.t(what));
+    tiles.push([named(own.total), amount(pnl?.total, page.reader, true)], [named(own.realized), amount(pnl?.realized, page.reader, true)], [named(own.unrealized), amount(pnl?.unrealized, page.reader, true)]);
+  }
+  tiles.push([page.t(own.positions), number(state.positions?.length ?? 0, page.reader, 0)], [page.t(own.open), number(state.activeOrders?.length ?? 0, page.reader, 0)]);
+  return h("section", null, h("h2", null, page.t(own.stateThen)), h("dl", { class: "tiles" }, tiles.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))));
 }
 
 /** The plain properties of an event, without ids, which say nothing to a reader. */

@@ -21,17 +21,23 @@ pub enum Format {
     BacktestingPy,
     /// Debug JSONL of StockSharp.AdvancedBacktest.
     StockSharp,
+    /// Transactions of backtrader's PyFolio analyzer, or the file of its writer, as CSV.
+    Backtrader,
+    /// Orders or value of a vectorbt portfolio, as CSV.
+    Vectorbt,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Native,
         Self::Nautilus,
         Self::Freqtrade,
         Self::Lean,
         Self::BacktestingPy,
         Self::StockSharp,
+        Self::Backtrader,
+        Self::Vectorbt,
     ];
 
     /// The name on the command line.
@@ -43,6 +49,8 @@ impl Format {
             Self::Lean => "lean",
             Self::BacktestingPy => "backtesting-py",
             Self::StockSharp => "stocksharp",
+            Self::Backtrader => "backtrader",
+            Self::Vectorbt => "vectorbt",
         }
     }
 
@@ -55,6 +63,13 @@ impl Format {
         let text = text.trim_start_matches('\u{feff}').trim_ascii_start();
         if text.is_empty() {
             return Err(UnknownFormat("the file is empty".to_owned()));
+        }
+        if text.starts_with("=====") {
+            // The writer of backtrader draws a ruler, then the names of the columns.
+            let names = text.lines().nth(1).unwrap_or_default();
+            if names.starts_with("Id,") {
+                return Ok(Self::Backtrader);
+            }
         }
         match text.as_bytes().first() {
             Some(b'[') => detect_json(text.trim_start_matches(['[', ' ', '\t', '\r', '\n'])),
@@ -108,6 +123,13 @@ fn detect_csv(line: &str) -> Result<Format, UnknownFormat> {
     if has("EntryTime") && has("ExitTime") && has("Size") || has("Equity") && has("DrawdownPct") {
         return Ok(Format::BacktestingPy);
     }
+    if has("amount") && has("price") && has("symbol") && (has("sid") || has("order_id")) {
+        return Ok(Format::Backtrader);
+    }
+    let is_value = names.len() == 2 && names.last() == Some(&"value");
+    if has("Order Id") && has("Side") && has("Fees") || is_value {
+        return Ok(Format::Vectorbt);
+    }
     let shown: String = line.chars().take(120).collect();
     Err(UnknownFormat(if names.len() > 1 {
         format!("a table with the columns {shown}")
@@ -122,7 +144,7 @@ mod tests {
 
     #[test]
     fn format_is_detected_from_the_first_bytes() {
-        let cases: [(&[u8], Format); 12] = [
+        let cases: [(&[u8], Format); 16] = [
             (b"PK\x03\x04rest", Format::Freqtrade),
             (br#"{"strategy":{"S":{"trades":[{"pair":"#, Format::Freqtrade),
             (
@@ -141,6 +163,10 @@ mod tests {
             ),
             (b",Equity,DrawdownPct,DrawdownDuration\n", Format::BacktestingPy),
             (b"\"Size\",\"EntryTime\",\"ExitTime\"\n", Format::BacktestingPy),
+            (b"date,amount,price,sid,symbol,value\n", Format::Backtrader),
+            (b"=======\nId,AAA,len,datetime,open\n", Format::Backtrader),
+            (b",Order Id,Column,Timestamp,Size,Price,Fees,Side\n", Format::Vectorbt),
+            (b"Date,value\n2024-01-01,100.0\n", Format::Vectorbt),
         ];
         for (head, expected) in cases {
             let shown = String::from_utf8_lossy(head);

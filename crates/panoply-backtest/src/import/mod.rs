@@ -1,7 +1,9 @@
 //! Importers: convert the files of backtesting engines to events of runs.
 
 pub mod backtesting_py;
+pub mod backtrader;
 mod event_builder;
+mod fills;
 pub mod format;
 pub mod freqtrade;
 pub mod lean;
@@ -11,6 +13,7 @@ pub mod nautilus;
 mod records;
 pub mod stocksharp;
 mod table;
+pub mod vectorbt;
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -67,6 +70,10 @@ pub fn read(
         }
         SourceFormat::Known(Format::StockSharp) => {
             stocksharp::read(source, symbol, run, import, control)
+        }
+        SourceFormat::Known(Format::Backtrader) => backtrader::read(source, run, import, control),
+        SourceFormat::Known(Format::Vectorbt) => {
+            vectorbt::read(source, symbol, run, import, control)
         }
         SourceFormat::MappedCsv(mapping) => mapped::read_csv(source, mapping, run, import, control),
         SourceFormat::MappedJsonl(mapping) => {

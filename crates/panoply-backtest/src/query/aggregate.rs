@@ -162,7 +162,10 @@ impl SealedRun {
             return Ok((!has_values).then(|| groups.into_values().collect()));
         };
         let key = BlobKey::new(BlobKind::GroupStats, column, u32::from(dictionary.code()));
-        if !self.has(key)? {
+        // The head says which statistics exist, so that a missing blob is damage and not an answer
+        // computed in another order of additions.
+        let info = self.head().columns.get(usize::from(column));
+        if !info.is_some_and(|info| info.grouped_by.contains(&dictionary.code())) {
             return Ok(None);
         }
         let stored = self.cached(key, GroupStats::read)?;

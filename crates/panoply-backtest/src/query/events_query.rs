@@ -22,8 +22,8 @@ use crate::timestamp::{Timestamp, weekday};
 
 /// Groups of one question; events of further groups are counted in `other`.
 pub const MAX_GROUPS: usize = 10_000;
-/// Values that percentiles keep in memory.
-const MAX_PERCENTILE_VALUES: usize = 4_000_000;
+/// Values that percentiles keep in memory, of all groups together.
+pub const MAX_PERCENTILE_VALUES: usize = 4_000_000;
 const HOUR: i64 = 3_600_000_000_000;
 const DAY: i64 = 24 * HOUR;
 const WEEKDAYS: [&str; 7] =
@@ -44,6 +44,8 @@ pub struct EventQuery {
     pub value: Option<String>,
     /// Percentiles of the values, from 0 to 100.
     pub percentiles: Vec<f64>,
+    /// Values to keep for them; a group with a value beyond has no percentiles.
+    pub percentile_limit: usize,
     /// Values joined to each event, by name.
     pub joins: Vec<Join>,
     /// Matching events to return.
@@ -107,7 +109,7 @@ pub struct QueryGroup {
     pub events: u64,
     /// Statistics of their values.
     pub stats: Stats,
-    /// The requested percentiles.
+    /// The requested percentiles; `None` without values, or if not all of them were kept.
     pub percentiles: Vec<Option<f64>>,
 }
 
@@ -133,6 +135,8 @@ pub struct QueryResult {
     pub groups: Vec<QueryGroup>,
     /// Matching events of groups beyond the limit.
     pub other: u64,
+    /// Values beyond the limit for percentiles.
+    pub beyond_percentiles: u64,
     /// The requested events.
     pub events: Vec<QueryEvent>,
 }
@@ -169,6 +173,7 @@ impl SealedRun {
             keep_event(query, &mut result.events, &mut scan, number);
             scan.check()?;
         }
+        result.beyond_percentiles = groups.beyond;
         result.groups = groups.finish(&query.percentiles);
         sort_events(query, &mut result.events);
         Ok(result)
@@ -213,7 +218,10 @@ struct Groups<'a> {
     query: &'a EventQuery,
     index: HashMap<Vec<String>, usize>,
     groups: Vec<GroupState>,
+    /// Values kept for percentiles.
     kept: usize,
+    /// Values that were not kept.
+    beyond: u64,
 }
 
 /// A group while events are added.
@@ -225,11 +233,14 @@ struct GroupState {
     pending: Vec<Number>,
     /// Values for percentiles.
     values: Vec<f64>,
+    /// Whether `values` has all of them. Percentiles of the first values only would describe the
+    /// start of the run.
+    has_all_values: bool,
 }
 
 impl<'a> Groups<'a> {
     fn new(query: &'a EventQuery) -> Self {
-        Self { query, index: HashMap::new(), groups: Vec::new(), kept: 0 }
+        Self { query, index: HashMap::new(), groups: Vec::new(), kept: 0, beyond: 0 }
     }
 
     /// Adds an event to its group; false if there are too many groups.
@@ -247,6 +258,7 @@ impl<'a> Groups<'a> {
                     stats: Stats::NONE,
                     pending,
                     values,
+                    has_all_values: true,
                 });
                 self.groups.len() - 1
             }
@@ -259,9 +271,14 @@ impl<'a> Groups<'a> {
                 group.stats.merge(&Stats::of(&group.pending));
                 group.pending.clear();
             }
-            if !self.query.percentiles.is_empty() && self.kept < MAX_PERCENTILE_VALUES {
-                group.values.push(number.to_f64());
-                self.kept += 1;
+            if !self.query.percentiles.is_empty() {
+                if self.kept < self.query.percentile_limit {
+                    group.values.push(number.to_f64());
+                    self.kept += 1;
+                } else {
+                    group.has_all_values = false;
+                    self.beyond += 1;
+                }
             }
         }
         true
@@ -274,7 +291,9 @@ impl<'a> Groups<'a> {
             .map(|mut group| {
                 group.stats.merge(&Stats::of(&group.pending));
                 group.values.sort_unstable_by(f64::total_cmp);
-                let of = |percent: &f64| percentile(&group.values, *percent);
+                let of = |percent: &f64| {
+                    group.has_all_values.then(|| percentile(&group.values, *percent)).flatten()
+                };
                 let percentiles = percentiles.iter().map(of).collect();
                 let GroupState { key, events, stats, .. } = group;
                 QueryGroup { key, events, stats, percentiles }

@@ -168,6 +168,24 @@ impl Expression {
             Self::Exists(operand) => value(operand).is_some(),
         }
     }
+
+    /// Visits every operand.
+    pub fn operands(&self, visit: &mut dyn FnMut(&Operand)) {
+        match self {
+            Self::And(terms) | Self::Or(terms) => {
+                terms.iter().for_each(|term| term.operands(visit));
+            }
+            Self::Not(term) => term.operands(visit),
+            Self::Compare(left, _, right) => {
+                visit(left);
+                visit(right);
+            }
+            Self::In(operand, _)
+            | Self::Contains(operand, _)
+            | Self::StartsWith(operand, _)
+            | Self::Exists(operand) => visit(operand),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

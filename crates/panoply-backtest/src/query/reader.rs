@@ -218,7 +218,7 @@ impl SealedRun {
         &self,
         mut line: impl FnMut(&str) -> Result<(), LogError>,
     ) -> Result<(), LogError> {
-        let mut export_event = |seq: u32| {
+        let export_event = |seq: u32| {
             let stored = self.event(seq)?;
             let event = self.original_event(&stored)?;
             match &event.original {
@@ -226,16 +226,21 @@ impl SealedRun {
                 None => line(&line::format_line(self.id, &event)),
             }
         };
+        self.arrivals()?.into_iter().try_for_each(export_event)
+    }
+
+    /// The seqs in order of arrival.
+    pub(crate) fn arrivals(&self) -> Result<Vec<u32>, LogError> {
+        let seqs = 0..self.head.events;
         if self.head.in_order {
-            return (0..self.head.events).try_for_each(export_event);
+            return Ok(seqs.collect());
         }
         let mut order: Vec<(u32, u32)> = Vec::with_capacity(self.head.events as usize);
-        for seq in 0..self.head.events {
-            let arrival = self.event(seq)?.row().map_or(seq, |row| row.arrival);
-            order.push((arrival, seq));
+        for seq in seqs {
+            order.push((self.event(seq)?.row().map_or(seq, |row| row.arrival), seq));
         }
         order.sort_unstable();
-        order.into_iter().try_for_each(|(_, seq)| export_event(seq))
+        Ok(order.into_iter().map(|(_, seq)| seq).collect())
     }
 
     pub(crate) fn kind_and_rank(&self, seq: u32) -> Result<(Kind, u32), LogError> {
@@ -369,11 +374,6 @@ impl SealedRun {
         read: impl FnOnce(&[u8]) -> Result<T, LogError>,
     ) -> Result<Arc<T>, LogError> {
         self.cache.get_or_load(self.id, key, || read(&self.blobs.require(key)?))
-    }
-
-    /// Whether a blob exists.
-    pub(crate) fn has(&self, key: BlobKey) -> Result<bool, LogError> {
-        self.blobs.get(key).map(|blob| blob.is_some())
     }
 }
 

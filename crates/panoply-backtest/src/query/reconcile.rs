@@ -170,8 +170,9 @@ impl SealedRun {
 
 /// Links followed from an update to its fill: an engine may log an order or a trade between them.
 const MAX_LINKS_TO_FILL: usize = 4;
-/// Fills of one security this close together may share an update that names none of them.
-const SHARED_UPDATE: i64 = 1_000_000_000;
+/// Fills of one security within 100 ms may share an update that names none of them: the parts of
+/// one order in one match. Parts that come a second apart have their own updates.
+const SHARED_UPDATE: i64 = 100_000_000;
 
 /// Currencies that are compared.
 const MAX_CURRENCIES: usize = 32;

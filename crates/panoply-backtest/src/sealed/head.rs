@@ -90,6 +90,9 @@ pub struct ColumnInfo {
     pub min: f64,
     /// Largest value.
     pub max: f64,
+    /// Codes of the dictionaries by which the column has statistics.
+    #[serde(default)]
+    pub(crate) grouped_by: Vec<u16>,
 }
 
 impl ColumnInfo {

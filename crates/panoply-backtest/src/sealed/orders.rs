@@ -125,19 +125,24 @@ pub(crate) fn effect(event_type: EventType, outline: &Outline<'_>) -> Option<Eff
                 return None;
             }
             let status = outline.member("OrderStatus")?.text()?.to_ascii_lowercase();
-            match status.as_str() {
-                "placed" => Some(Effect::Placed),
-                "updated" | "modified" | "replaced" => Some(Effect::Changed),
-                "cancelled" | "canceled" | "expired" | "rejected" | "denied" | "filled" => {
-                    Some(Effect::Ended)
-                }
-                _ => None,
-            }
+            status_effect(&status)
         }
         EventType::IndicatorCalculation
         | EventType::PositionUpdate
         | EventType::MarketDataEvent
         | EventType::RiskEvent => None,
+    }
+}
+
+/// The effect of an order status in lower case.
+pub(crate) fn status_effect(status: &str) -> Option<Effect> {
+    match status {
+        "placed" => Some(Effect::Placed),
+        "updated" | "modified" | "replaced" => Some(Effect::Changed),
+        "cancelled" | "canceled" | "expired" | "rejected" | "denied" | "filled" => {
+            Some(Effect::Ended)
+        }
+        _ => None,
     }
 }
 

@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::page;
 use super::params::RunId;
+use super::performance_series::{EquityPoint, TradeFigures, equity};
 use super::query_spec::QuerySpec;
-use super::service::{BacktestService, parse_time, tool_error};
+use super::service::{BacktestService, time_range, tool_error};
 use crate::performance::drawdown::{Drawdown, drawdowns};
 use crate::performance::returns::{self, Period, ReturnFigures, Returns};
 use crate::performance::{CurveSource, Point, Trade};
@@ -19,7 +20,7 @@ pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "get_performance",
     title: "Performance",
     description: Description {
-        does: "Computes the performance of a backtest run in one currency: equity, Sharpe, Sortino and Calmar ratio, volatility, exposure, the deepest drawdowns with the trades in them, monthly returns, rolling Sharpe ratio, and a comparison with a benchmark.",
+        does: "Computes the performance of a backtest run in one currency: equity curve, Sharpe, Sortino and Calmar ratio, volatility, win rate, profit factor, exposure, the deepest drawdowns with the trades in them, monthly returns, rolling Sharpe ratio, and a comparison with a benchmark.",
         when: "Use this when asking how good the strategy is, or which trades made its worst period. For single trades and win rates by group use `list_trades`.",
         returns: "Returns figures with their definitions: returns are those of periods that end with the last value of the curve in the period; no risk-free rate; sample standard deviation; ratios are annualised. They equal quantstats and empyrical on the same returns.",
         asks: &["What is the Sharpe ratio of this run?", "Which trades made the longest drawdown?", "How were the returns month by month?"],
@@ -71,6 +72,9 @@ pub(crate) struct Params {
     /// A security whose prices are in the log, to compare with.
     #[schemars(length(max = 200))]
     benchmark: Option<String>,
+    /// Points of the equity curve to return, with its extremes; default 20.
+    #[schemars(range(min = 0, max = 2000))]
+    equity_points: Option<u64>,
 }
 
 /// The length of a period.
@@ -113,6 +117,11 @@ pub(crate) struct Output {
     profit: f64,
     /// Share of the time of the run in which a position was open.
     exposure: Option<f64>,
+    /// The trades in this currency that were closed in the period.
+    trades: TradeFigures,
+    /// The equity curve, down-sampled: first and last value, smallest and largest of each share of
+    /// the points, both ends of the deepest drawdown.
+    equity: Vec<EquityPoint>,
     /// Ratios of the returns; null if the curve is not a positive account value.
     returns: Option<WireReturns>,
     /// The deepest drawdowns, deepest first.
@@ -272,18 +281,7 @@ pub(super) fn call(
     let number = curve_number(&run, params.currency.as_deref())?;
     let info = run.head().curves.get(number).cloned();
     let info = info.ok_or_else(|| ToolError::system("a curve has no description"))?;
-    let bound = |name: &str, text: &Option<String>| {
-        text.as_deref().map(|text| parse_time(name, text)).transpose()
-    };
-    let from = bound("startTime", &params.start_time)?.unwrap_or(Timestamp::MIN);
-    let to = bound("endTime", &params.end_time)?.unwrap_or(Timestamp::MAX);
-    if from > to {
-        return Err(ToolError::validation(
-            "INVALID_TIME_RANGE",
-            "StartTime must be before or equal to EndTime",
-        )
-        .hint("ask `describe_run` for the period of the run"));
-    }
+    let (from, to) = time_range(params.start_time.as_deref(), params.end_time.as_deref())?;
     let mut points = run.curve(number).map_err(tool_error)?;
     points.retain(|point| (from..=to).contains(&point.time));
     let capital = params.initial_capital.as_ref().and_then(|own| decimal(&own.to_string()));
@@ -310,12 +308,15 @@ pub(super) fn call(
     let first = points.first().map_or(Decimal::ZERO, |point| point.value);
     let last = points.last().map_or(Decimal::ZERO, |point| point.value);
     let limit = usize::try_from(params.drawdowns.unwrap_or(3)).unwrap_or_default();
+    let shown_points = usize::try_from(params.equity_points.unwrap_or(20)).unwrap_or_default();
     let data = Output {
         currency: (!info.currency.is_empty()).then(|| info.currency.clone()),
         start: to_f64(first),
         end: to_f64(last),
         profit: to_f64(last.checked_sub(first).unwrap_or_default()),
         exposure: exposure(&run),
+        trades: trade_figures(&run, &info.currency, (from, to))?,
+        equity: equity(&points, shown_points),
         returns: figures.map(WireReturns::from),
         drawdowns: deepest(&run, &points, &info.currency, limit)?,
         monthly: monthly.map(|own| months(&own)).unwrap_or_default(),
@@ -381,6 +382,15 @@ fn curve_number(run: &SealedRun, currency: Option<&str>) -> Result<usize, ToolEr
             None => problem(format!("the run has no curve in `{wanted}`")),
         },
     }
+}
+
+fn trade_figures(
+    run: &SealedRun,
+    currency: &str,
+    period: (Timestamp, Timestamp),
+) -> Result<TradeFigures, ToolError> {
+    let chunks = run.trades().map_err(tool_error)?;
+    Ok(TradeFigures::of(chunks.iter().flat_map(|chunk| chunk.iter()), currency, period))
 }
 
 fn exposure(run: &SealedRun) -> Option<f64> {

@@ -9,21 +9,23 @@ use serde_json::{Value, json};
 use super::money::non_empty;
 use super::params::{MaxTokens, PageIndex, PageSize, RunId};
 use super::query_spec::QuerySpec;
-use super::service::{BacktestService, parse_time, tool_error};
+use super::service::{BacktestService, time_range, tool_error};
+use super::trade_filter::{self, ByIndicator};
 use super::{events, page};
 use crate::performance::returns::Period;
 use crate::performance::{Trade, mean_holding, profit_factor};
 use crate::position::to_f64;
+use crate::query::expression::Expression;
 use crate::query::reader::SealedRun;
 use crate::query::snapshot::View;
-use crate::timestamp::{Timestamp, weekday};
+use crate::timestamp::Timestamp;
 
 pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "list_trades",
     title: "Trades",
     description: Description {
         does: "Lists the trades of a backtest run, from flat to flat in one security: entry, exit, holding time, size, profit, commission, MAE and MFE, the events of their fills and, on request, the indicators at entry.",
-        when: "Use this when asking which trades won or lost, when and why: filter by security, side, time and profit, sort by any figure, or group to compare win rates.",
+        when: "Use this when asking which trades won or lost, when and why: filter by security, side, time and any figure (`where`), sort by any figure, or group to compare win rates, also by the value of an indicator at entry.",
         returns: "Returns the trades with their event handles; with groupBy the number of trades, win rate, profit factor and averages of each group. Profit is by average cost, net of commissions; excursions are before commissions, at the prices of the log.",
         asks: &["Which trades lost the most?", "What is the win rate by security?", "Which indicators did the losing entries have?"],
     },
@@ -66,6 +68,12 @@ pub(crate) struct Params {
     /// Only trades opened at or before this time, ISO 8601.
     #[schemars(length(max = 64))]
     end_time: Option<String>,
+    /// Filter on profit, mae, mfe, holdingSeconds, size, commission, entryPrice, exitPrice, fills,
+    /// securitySymbol, direction, isOpen, hour, weekday, timeOfDay and indicators.NAME (the value at
+    /// entry), in the language of `query_events`: `profit < -100 and holdingSeconds > 3600`.
+    #[serde(rename = "where")]
+    #[schemars(length(max = 2000))]
+    filter: Option<String>,
     /// Order of the trades; default: opened. Ascending, so that the largest losses come first.
     sort_by: Option<SortBy>,
     /// Sort in descending order.
@@ -73,6 +81,8 @@ pub(crate) struct Params {
     descending: bool,
     /// Return figures per group instead of trades.
     group_by: Option<GroupTrades>,
+    /// Return figures per range of an indicator's value at entry instead of trades.
+    group_by_indicator: Option<ByIndicator>,
     /// Include the indicator values of the security at the first fill of each trade.
     #[serde(default)]
     indicators: bool,
@@ -271,8 +281,8 @@ pub(super) fn call(
     let size = usize::try_from(params.page_size.0).unwrap_or_default();
     let start = usize::try_from(params.page_index.0).unwrap_or(usize::MAX).saturating_mul(size);
     let mut wanted = 0;
-    if let Some(by) = params.group_by {
-        groups = Some(grouped(&found, by));
+    if let Some(keys) = group_keys(&run, &params, &found)? {
+        groups = Some(grouped(&found, keys));
     } else {
         let page: Vec<&Numbered> = found.iter().skip(start).take(size).collect();
         wanted = page.len();
@@ -313,18 +323,8 @@ pub(super) fn call(
 }
 
 fn matching(run: &SealedRun, params: &Params) -> Result<Vec<Numbered>, ToolError> {
-    let bound = |name: &str, text: &Option<String>| {
-        text.as_deref().map(|text| parse_time(name, text)).transpose()
-    };
-    let from = bound("startTime", &params.start_time)?.unwrap_or(Timestamp::MIN);
-    let to = bound("endTime", &params.end_time)?.unwrap_or(Timestamp::MAX);
-    if from > to {
-        return Err(ToolError::validation(
-            "INVALID_TIME_RANGE",
-            "StartTime must be before or equal to EndTime",
-        )
-        .hint("ask `describe_run` for the period of the run"));
-    }
+    let (from, to) = time_range(params.start_time.as_deref(), params.end_time.as_deref())?;
+    let filter = trade_filter::parse(params.filter.as_deref())?;
     let symbol = params.security_symbol.as_deref().filter(|symbol| !symbol.is_empty());
     let is_wanted = |trade: &Trade| {
         let outcome = match params.outcome {
@@ -340,12 +340,14 @@ fn matching(run: &SealedRun, params: &Params) -> Result<Vec<Numbered>, ToolError
             && symbol.is_none_or(|symbol| symbol.eq_ignore_ascii_case(&trade.symbol))
     };
     let chunks = run.trades().map_err(tool_error)?;
-    let all = chunks.iter().flat_map(|chunk| chunk.iter());
-    Ok((1..)
-        .zip(all)
-        .filter(|(_, trade)| is_wanted(trade))
-        .map(|(n, own)| (n, own.clone()))
-        .collect())
+    let mut found = Vec::new();
+    for (number, trade) in (1..).zip(chunks.iter().flat_map(|chunk| chunk.iter())) {
+        let matches = |filter: &Expression| trade_filter::holds(run, filter, trade);
+        if is_wanted(trade) && filter.as_ref().map_or(Ok(true), matches)? {
+            found.push((number, trade.clone()));
+        }
+    }
+    Ok(found)
 }
 
 fn sort(trades: &mut [Numbered], by: SortBy, descending: bool) {
@@ -411,9 +413,6 @@ const fn direction(trade: &Trade) -> &'static str {
     if trade.is_long { "long" } else { "short" }
 }
 
-const WEEKDAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-
 fn group_key(trade: &Trade, by: GroupTrades) -> String {
     const HOUR: i64 = 3_600_000_000_000;
     let opened = trade.opened;
@@ -425,20 +424,37 @@ fn group_key(trade: &Trade, by: GroupTrades) -> String {
         GroupTrades::Direction => direction(trade).to_owned(),
         GroupTrades::Month => date(Period::Month, 7),
         GroupTrades::Week => date(Period::Week, 10),
-        GroupTrades::Weekday => {
-            let day = usize::try_from(weekday(opened.nanos().div_euclid(24 * HOUR)));
-            WEEKDAYS.get(day.unwrap_or_default()).copied().unwrap_or_default().to_owned()
-        }
+        GroupTrades::Weekday => trade_filter::weekday_of(trade).to_owned(),
         GroupTrades::HourOfDay => {
             format!("{:02}", opened.nanos().rem_euclid(24 * HOUR) / HOUR)
         }
     }
 }
 
-fn grouped(trades: &[Numbered], by: GroupTrades) -> Vec<TradeGroup> {
+/// The key of each trade, if groups were requested.
+fn group_keys(
+    run: &SealedRun,
+    params: &Params,
+    found: &[Numbered],
+) -> Result<Option<Vec<String>>, ToolError> {
+    match (params.group_by, &params.group_by_indicator) {
+        (None, None) => Ok(None),
+        (Some(by), None) => Ok(Some(found.iter().map(|(_, own)| group_key(own, by)).collect())),
+        (None, Some(by)) => {
+            let trades: Vec<&Trade> = found.iter().map(|(_, own)| own).collect();
+            trade_filter::groups(run, by, &trades).map(Some)
+        }
+        (Some(_), Some(_)) => {
+            let message = "`groupBy` and `groupByIndicator` exclude each other";
+            Err(ToolError::validation("INVALID_PARAMETER", message).hint("give one of them"))
+        }
+    }
+}
+
+fn grouped(trades: &[Numbered], keys: Vec<String>) -> Vec<TradeGroup> {
     let mut groups: BTreeMap<(String, &str), Vec<&Trade>> = BTreeMap::new();
-    for (_, trade) in trades {
-        groups.entry((group_key(trade, by), trade.currency.as_str())).or_default().push(trade);
+    for ((_, trade), key) in trades.iter().zip(keys) {
+        groups.entry((key, trade.currency.as_str())).or_default().push(trade);
     }
     groups.into_iter().map(|((key, currency), own)| group(key, currency, &own)).collect()
 }

@@ -18,6 +18,7 @@ mod list_trades;
 mod money;
 mod page;
 mod params;
+mod performance_series;
 mod query_event_sequence;
 mod query_events;
 mod query_runs;
@@ -27,6 +28,8 @@ mod service;
 mod sharing;
 mod sized_json;
 mod state;
+mod trade_filter;
+mod walk_forward;
 mod wire_number;
 
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use super::query_spec::QuerySpec;
 use super::service::{BacktestService, seq_range, tool_error};
 use super::{events, page};
 use crate::query::events_query::{
-    EventQuery, GroupKey, Join, PeriodKey, QueryEvent, QueryGroup, Top,
+    EventQuery, GroupKey, Join, MAX_PERCENTILE_VALUES, PeriodKey, QueryEvent, QueryGroup, Top,
 };
 use crate::query::expression::Expression;
 use crate::query::reader::SealedRun;
@@ -192,6 +192,9 @@ struct QueryMetadata {
     group_count: usize,
     /// Matching events beyond the limit of 10,000 groups.
     ungrouped_events: u64,
+    /// Values beyond the limit of 4,000,000 for percentiles; groups with such a value have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values_beyond_percentiles: Option<u64>,
     /// Whether groups or events were left out because the reply was full.
     truncated: bool,
 }
@@ -235,6 +238,7 @@ fn query_of(run: &SealedRun, params: &Params, cx: &CallContext) -> Result<EventQ
         group_by: params.group_by.iter().flatten().map(|text| group_key(text)).collect(),
         value: params.value.as_deref().map(path),
         percentiles: params.percentiles.clone().unwrap_or_default(),
+        percentile_limit: MAX_PERCENTILE_VALUES,
         joins: joins.collect(),
         top: Top {
             limit: usize::try_from(params.top.unwrap_or(default)).unwrap_or_default(),
@@ -292,12 +296,18 @@ pub(super) fn call(
         left -= size;
         matches.push(event);
     }
-    let text = format!(
+    let mut text = format!(
         "{} of {} events match, in {} groups.",
         found.matched,
         found.examined,
         found.groups.len()
     );
+    if found.beyond_percentiles > 0 {
+        text += &format!(
+            " Percentiles are of at most {MAX_PERCENTILE_VALUES} values and {} more matched: groups with such a value have none; narrow the filter or the time range.",
+            found.beyond_percentiles
+        );
+    }
     let first = matches.first().map(|own| own.event.clone());
     let data = Output {
         groups,
@@ -307,6 +317,7 @@ pub(super) fn call(
             matched_events: found.matched,
             group_count: found.groups.len(),
             ungrouped_events: found.other,
+            values_beyond_percentiles: Some(found.beyond_percentiles).filter(|left| *left > 0),
             truncated,
         },
     };

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::money::non_empty;
 use super::query_spec::QuerySpec;
 use super::service::BacktestService;
+use super::walk_forward::{self, WalkForward, WalkForwardReply};
 use crate::performance::deflated;
 use crate::performance::{CurrencyFigures, PERIODS_PER_YEAR};
 use crate::position::to_f64;
@@ -19,7 +20,7 @@ pub(super) const SPEC: ToolSpec = QuerySpec {
     description: Description {
         does: "Lists sealed backtest runs with their parameters and key figures, filtered and sorted by any of them: the table of an optimisation or of a walk-forward analysis.",
         when: "Use this to find the best of many runs, or how a parameter affects the result. It reads stored summaries, never events. The best of many trials looks better than it is: see `deflatedSharpe`.",
-        returns: "Returns a row per run, or means per value of a parameter or tag with groupBy; for the run with the best Sharpe ratio the probability that it is not luck, given how many runs were tried.",
+        returns: "Returns a row per run, or means per value of a parameter or tag with groupBy, or with walkForward the run chosen in each fold beside its result out of sample; for the run with the best Sharpe ratio the probability that it is not luck, given how many runs were tried.",
         asks: &["Which of my 500 runs has the best Sharpe ratio?", "How does the fast period affect the drawdown?"],
     },
     aliases: &["backtest_query_runs"],
@@ -61,6 +62,8 @@ pub(crate) struct Params {
     /// A parameter or tag; returns means per value instead of runs.
     #[schemars(length(max = 200))]
     group_by: Option<String>,
+    /// Pairs the best run in sample of each fold with its partner out of sample, instead of rows.
+    walk_forward: Option<WalkForward>,
     /// The currency of the figures; needed for runs with several.
     #[schemars(length(max = 32))]
     currency: Option<String>,
@@ -120,6 +123,9 @@ pub(crate) struct Output {
     /// Means per value, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<Vec<GroupRow>>,
+    /// The folds of a walk-forward analysis, if requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    walk_forward: Option<WalkForwardReply>,
     /// The run with the best Sharpe ratio among all matching ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     best: Option<Best>,
@@ -180,17 +186,17 @@ struct RunsMetadata {
     total_count: usize,
     /// Number of rows returned.
     returned_count: usize,
-    /// Whether rows follow the last one returned.
+    /// Whether rows or groups follow the last one returned.
     has_more: bool,
     /// Runs without figures in the requested currency: older formats, several currencies, no trades.
     without_figures: usize,
 }
 
 /// A run with its settings and figures by name.
-struct Candidate {
-    record: RunRecord,
-    settings: BTreeMap<String, Value>,
-    figures: BTreeMap<String, f64>,
+pub(super) struct Candidate {
+    pub(super) record: RunRecord,
+    pub(super) settings: BTreeMap<String, Value>,
+    pub(super) figures: BTreeMap<String, f64>,
     moments: Option<(u64, f64, f64)>,
 }
 
@@ -256,11 +262,11 @@ impl Candidate {
     }
 }
 
-fn number(value: &Value) -> Option<f64> {
+pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
-fn plain(value: &Value) -> String {
+pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -308,20 +314,23 @@ pub(super) fn call(
     let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let (offset, limit) = (count(params.offset), count(params.limit.unwrap_or(20)));
     let best = best_of(&found);
+    let walk_forward =
+        params.walk_forward.as_ref().map(|own| walk_forward::analyse(&found, own)).transpose()?;
     let groups = params.group_by.as_ref().map(|name| grouped(&found, name));
     let varying = varying_settings(&found);
-    let rows: Vec<RunRow> = if groups.is_some() {
+    let rows: Vec<RunRow> = if groups.is_some() || walk_forward.is_some() {
         Vec::new()
     } else {
         found.iter().skip(offset).take(limit).map(|own| row(own, &varying)).collect()
     };
+    let total_rows = groups.as_ref().map_or(found.len(), Vec::len);
     let groups: Option<Vec<GroupRow>> =
         groups.map(|all| all.into_iter().skip(offset).take(limit).collect());
     let returned = groups.as_ref().map_or(rows.len(), Vec::len);
     let metadata = RunsMetadata {
         total_count: found.len(),
         returned_count: returned,
-        has_more: groups.is_none() && offset.saturating_add(returned) < found.len(),
+        has_more: walk_forward.is_none() && offset.saturating_add(returned) < total_rows,
         without_figures: found.iter().filter(|own| own.figures.is_empty()).count(),
     };
     let text = match &best {
@@ -330,7 +339,7 @@ pub(super) fn call(
     };
     let evidence = Evidence::from(Source::new(SourceClass::Exact, "the summaries of sealed runs"));
     let groups = groups.and_then(non_empty);
-    Ok(Reply::new(Output { runs: rows, groups, best, metadata }, text, evidence))
+    Ok(Reply::new(Output { runs: rows, groups, walk_forward, best, metadata }, text, evidence))
 }
 
 /// Fails for a name that neither a figure nor a setting of any run has.

@@ -189,6 +189,24 @@ pub(crate) fn tool_error(error: LogError) -> ToolError {
     }
 }
 
+/// The bounds of a time range; without one the earliest or latest time.
+pub(crate) fn time_range(
+    start: Option<&str>,
+    end: Option<&str>,
+) -> Result<(Timestamp, Timestamp), ToolError> {
+    let bound = |name, text: Option<&str>| text.map(|text| parse_time(name, text)).transpose();
+    let from = bound("startTime", start)?.unwrap_or(Timestamp::MIN);
+    let to = bound("endTime", end)?.unwrap_or(Timestamp::MAX);
+    if from > to {
+        return Err(ToolError::validation(
+            "INVALID_TIME_RANGE",
+            "StartTime must be before or equal to EndTime",
+        )
+        .hint("ask `describe_run` for the period of the run"));
+    }
+    Ok((from, to))
+}
+
 /// Parses a timestamp parameter.
 pub(crate) fn parse_time(name: &str, text: &str) -> Result<Timestamp, ToolError> {
     Timestamp::parse_bound(text).map_err(|error| {

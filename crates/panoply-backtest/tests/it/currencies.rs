@@ -1,5 +1,6 @@
 //! Amounts in several currencies are kept apart, and converted only with stated rates.
 
+use panoply_backtest::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::helpers::{call_tool, kernel};
@@ -26,6 +27,7 @@ async fn profit_in_each_currency_matches_the_engine_at_every_moment() {
     };
     let moments = truth["moments"].as_array().unwrap();
     assert!(moments.len() >= 100, "{}", moments.len());
+    let (mut held, mut amounts, mut known) = (0, 0, std::collections::BTreeSet::new());
     for moment in moments {
         let arguments = json!({"runId": run, "timestamp": moment["time"]});
         let reply = call_tool(&kernel, "get_state_snapshot", arguments).await.unwrap();
@@ -33,16 +35,26 @@ async fn profit_in_each_currency_matches_the_engine_at_every_moment() {
         let state = &reply["state"];
         let position = state["positions"].as_array().unwrap().iter();
         let position = position.clone().find(|own| own["securitySymbol"] == moment["symbol"]);
-        let Some(position) = position else {
-            assert_eq!(moment["quantity"], "0", "{time}");
-            continue;
-        };
-        near(number(&position["quantity"]), number(&moment["quantity"]), 0.0, time);
-        assert_eq!(position["currency"], moment["currency"], "{time}");
-        // The engine rounds to the smallest unit of the currency.
-        let unit = if moment["currency"] == "JPY" { 0.5 } else { 0.005 };
-        near(number(&position["unrealizedPnL"]), number(&moment["unrealized"]), unit, time);
-        assert_eq!(position["derived"], json!(["unrealizedPnL"]), "{time}");
+        match position {
+            Some(position) => {
+                held += u32::from(moment["quantity"] != "0");
+                near(number(&position["quantity"]), number(&moment["quantity"]), 0.0, time);
+                assert_eq!(position["currency"], moment["currency"], "{time}");
+                // The engine rounds to the smallest unit of the currency.
+                let unit = if moment["currency"] == "JPY" { 0.5 } else { 0.005 };
+                near(number(&position["unrealizedPnL"]), number(&moment["unrealized"]), unit, time);
+                assert_eq!(position["derived"], json!(["unrealizedPnL"]), "{time}");
+                known.insert(moment["symbol"].as_str().unwrap());
+            }
+            // Only before its first fill a security has no position.
+            None => {
+                assert!(!known.contains(moment["symbol"].as_str().unwrap()), "{time}");
+                assert_eq!(
+                    (&moment["quantity"], &moment["unrealized"]),
+                    (&json!("0"), &json!("0"))
+                );
+            }
+        }
         let pnl = &state["pnl"];
         let realized = number(&moment["balance"]) - start(&moment["currency"]);
         let currency = moment["currency"].as_str().unwrap();
@@ -50,9 +62,12 @@ async fn profit_in_each_currency_matches_the_engine_at_every_moment() {
             Value::Null => pnl,
             _ => of_currency(pnl, currency),
         };
-        assert_eq!(own["currency"], currency, "{time}");
-        near(number(&own["realized"]), realized, 1e-6, time);
+        // Without an amount in the currency nothing was earned in it.
+        let booked = if own["currency"] == currency { number(&own["realized"]) } else { 0.0 };
+        near(booked, realized, 1e-6, time);
+        amounts += u32::from(own["currency"] == currency);
     }
+    assert!(held >= 50 && amounts >= 90, "{held} moments with a position, {amounts} with amounts");
 }
 
 #[tokio::test]
@@ -132,4 +147,59 @@ async fn delta_comparison_and_report_keep_currencies_apart() {
         near(own.start, number(&money["start"]), 0.0, "start");
         near(own.end, number(&money["balance"]), 1e-6, "end");
     }
+}
+
+#[tokio::test]
+async fn delta_is_converted_at_the_rates_of_its_end() {
+    let (kernel, run) = two_currencies().await;
+    let ask = async |more: Value| {
+        let mut arguments = json!({
+            "runId": run, "startTime": "2024-01-02T00:00:00Z", "endTime": "2024-01-05T12:00:00Z",
+        });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call_tool(&kernel, "get_state_delta", arguments).await.unwrap()
+    };
+    let apart = ask(json!({})).await;
+    assert_eq!(apart["pnl"]["total"], Value::Null, "{apart}");
+    let of = |currency: &str| number(&of_currency(&apart["pnl"], currency)["total"]);
+    let (usd, jpy) = (of("USD"), of("JPY"));
+    assert!(usd != 0.0 && jpy != 0.0, "{usd} {jpy}");
+    let given = json!({"currency": "USD", "rates": [{"currency": "JPY", "rate": 0.0071}]});
+    let given = ask(given).await;
+    near(number(&given["pnl"]["total"]), usd + jpy * 0.0071, 1e-6, "given");
+    assert_eq!(given["metadata"]["rates"][0]["source"], "given");
+
+    // The last bar of USD/JPY in the log before the end.
+    let bars = String::from_utf8(golden("nautilus_two.jsonl.zst")).unwrap();
+    let end = Timestamp::parse("2024-01-05T12:00:00Z").unwrap().nanos();
+    let close = bars.lines().filter_map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let is_pair = line["bar_type"].as_str().is_some_and(|own| own.starts_with("USD/JPY"));
+        let time = line["ts_event"].as_i64().or(line["ts_init"].as_i64());
+        (is_pair && time.is_some_and(|time| time <= end)).then(|| number(&line["close"]))
+    });
+    let close = close.last().unwrap();
+    let converted = ask(json!({"currency": "USD"})).await;
+    near(number(&converted["metadata"]["rates"][0]["rate"]), 1.0 / close, 1e-12, "rate");
+    near(number(&converted["pnl"]["total"]), usd + jpy / close, 1e-6, "by the log");
+}
+
+#[tokio::test]
+async fn comparison_and_report_never_add_currencies() {
+    let (kernel, run) = two_currencies().await;
+    let both = json!({"runId": run, "otherRunId": run});
+    let comparison = call_tool(&kernel, "compare_runs", both).await.unwrap();
+    let rows = comparison["figures"].as_array().unwrap();
+    let money = ["profit and loss", "realized", "commission", "unrealized", "gross profit"];
+    for row in rows {
+        let name = row["figure"].as_str().unwrap();
+        assert!(!money.contains(&name), "{name} without a currency");
+    }
+    let (store, _) = imported(&[&golden("nautilus_two.jsonl.zst")], "");
+    let id = store.runs().unwrap()[0].id;
+    let report = crate::helpers::open(store.as_ref(), id);
+    let html = panoply_backtest::report::html::render(
+        &report.performance_report(Default::default()).unwrap(),
+    );
+    assert!(html.contains(" in JPY") && html.contains(" in USD"));
 }

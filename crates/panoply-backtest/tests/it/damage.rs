@@ -6,8 +6,11 @@ use panoply_backtest::error::LogError;
 use panoply_backtest::event::{EventType, Guid};
 use panoply_backtest::query::aggregate::{AggregateQuery, GroupBy};
 use panoply_backtest::query::cache::Cache;
+use panoply_backtest::query::events_query::{EventQuery, GroupKey, Join, Top};
+use panoply_backtest::query::expression::Expression;
 use panoply_backtest::query::reader::SealedRun;
 use panoply_backtest::query::selection::{Entity, Filter};
+use panoply_backtest::query::sequence::{Pattern, Step};
 use panoply_backtest::query::snapshot::View;
 use panoply_backtest::run::RunHeader;
 use panoply_backtest::store::memory::MemoryStore;
@@ -48,47 +51,155 @@ impl Blobs for Damaged {
     }
 }
 
-/// A run with the first events of the sample.
+/// A run with the first events of the sample, every fiftieth with a problem of its producer.
 fn small_run() -> (Arc<dyn Blobs>, Guid) {
-    let text = data("ema_cross.jsonl.zst");
-    let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').take(1500).collect();
+    const PROBLEM: &str = r#""validationErrors":[{"Field":"Feed","Error":"Stale price"}]"#;
+    let text = String::from_utf8(data("ema_cross.jsonl.zst")).unwrap();
+    let lines = text.lines().take(1500).enumerate().map(|(n, line)| match n % 50 {
+        0 => line.replace(r#""validationErrors":null"#, PROBLEM) + "\n",
+        _ => line.to_owned() + "\n",
+    });
+    let lines: String = lines.collect();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
-    let id = sealed(Arc::clone(&store), RunHeader::default(), &lines.concat())[0].0;
+    let id = sealed(Arc::clone(&store), RunHeader::default(), lines.as_bytes())[0].0;
     (store.sealed(id).unwrap(), id)
 }
 
-/// Replies of several questions in one text, or the first error.
-fn replies(run: &SealedRun) -> Result<String, LogError> {
-    let stop = || false;
+/// A question, and its reply in one text.
+type Question = fn(&SealedRun) -> Result<String, LogError>;
+
+/// Questions that together read every kind of blob.
+const QUESTIONS: [(&str, Question); 10] = [
+    ("events", events),
+    ("aggregate", aggregate),
+    ("groups by entity", |run| grouped(run, GroupBy::Entity(Entity::Symbol))),
+    ("groups by severity", |run| grouped(run, GroupBy::Severity)),
+    ("state", state),
+    ("query", query),
+    ("chains", chains),
+    ("validation", validation),
+    ("performance", performance),
+    ("reconciliation", |run| run.reconcile(None, &never).map(|found| format!("{found:?}"))),
+];
+
+fn never() -> bool {
+    false
+}
+
+fn events(run: &SealedRun) -> Result<String, LogError> {
     let whole = run.between(None, None)?;
     let mut out = String::new();
-    for seq in run.select(&Filter::default(), whole.clone())?.page(0, 60) {
+    for seq in run.select(&Filter::default(), whole)?.page(0, 60) {
         let event = run.event(seq)?;
         out += &format!("{} {:?} {}", event.id(), run.parent_id(&event)?, event.properties());
+        out += &format!("{:?}", run.find(event.id())?);
     }
-    let query =
-        AggregateQuery { event_type: EventType::IndicatorCalculation, path: "Value", range: whole };
-    out += &format!("{:?}", run.aggregate(&query, &stop)?);
-    out += &format!("{:?}", run.aggregate_by(&query, GroupBy::Entity(Entity::Symbol), 50, &stop)?);
-    let view = View { symbol: None, indicators: true, orders: Some(50) };
-    let state = run.snapshot_at(Some(1400), &view, &stop)?;
-    out += &format!("{:?}{:?}{:?}", state.positions, state.orders, state.pnl);
-    out += &format!("{:?}", run.trades()?);
     Ok(out)
+}
+
+fn indicators(run: &SealedRun) -> Result<AggregateQuery<'static>, LogError> {
+    let range = run.between(None, None)?;
+    Ok(AggregateQuery { event_type: EventType::IndicatorCalculation, path: "Value", range })
+}
+
+fn aggregate(run: &SealedRun) -> Result<String, LogError> {
+    Ok(format!("{:?}", run.aggregate(&indicators(run)?, &never)?))
+}
+
+fn grouped(run: &SealedRun, by: GroupBy) -> Result<String, LogError> {
+    Ok(format!("{:?}", run.aggregate_by(&indicators(run)?, by, 50, &never)?))
+}
+
+fn state(run: &SealedRun) -> Result<String, LogError> {
+    let view = View { symbol: None, indicators: true, orders: Some(50) };
+    let state = run.snapshot_at(Some(1400), &view, &never)?;
+    let indicators = state.indicators.iter();
+    let indicators: Vec<&str> = indicators.map(|(_, _, event)| event.properties()).collect();
+    Ok(format!("{:?}{:?}{:?}{indicators:?}", state.positions, state.orders, state.pnl))
+}
+
+fn query(run: &SealedRun) -> Result<String, LogError> {
+    let join = |name: &str, indicator: Option<&str>, offset| Join {
+        name: name.to_owned(),
+        indicator: indicator.map(str::to_owned),
+        offset,
+    };
+    let query = EventQuery {
+        event_type: EventType::TradeExecution,
+        range: run.between(None, None)?,
+        filter: Some(Expression::parse("Quantity >= 1 and Direction in ('Buy', 'Sell')").unwrap()),
+        group_by: vec![GroupKey::Property("Direction".to_owned()), GroupKey::HourOfDay],
+        value: Some("Slippage".to_owned()),
+        percentiles: vec![50.0],
+        percentile_limit: 1000,
+        joins: vec![join("px", None, 3_600_000_000_000), join("ema", Some("EMA_8"), 0)],
+        top: Top { limit: 20, largest: Some(true) },
+    };
+    Ok(format!("{:?}", run.query(&query, &never)?))
+}
+
+fn chains(run: &SealedRun) -> Result<String, LogError> {
+    let steps = [EventType::TradeExecution, EventType::PositionUpdate].map(Step::Type).to_vec();
+    let pattern = Pattern { steps, max_depth: 10 };
+    let mut out = String::new();
+    for incomplete in [false, true] {
+        let roots = run.chains(&pattern, incomplete, &never)?;
+        out += &format!("{}", roots.len());
+        for root in roots.iter().take(20) {
+            out += &format!("{:?}", run.chain(*root, &pattern, &never)?);
+        }
+    }
+    Ok(out)
+}
+
+fn validation(run: &SealedRun) -> Result<String, LogError> {
+    let filter = Filter { problems: Some(None), ..Filter::default() };
+    let mut out = String::new();
+    for seq in run.select(&filter, run.between(None, None)?)?.page(0, 20) {
+        out += &format!("{:?}", run.event(seq)?.problems());
+    }
+    Ok(out)
+}
+
+fn performance(run: &SealedRun) -> Result<String, LogError> {
+    let mut out = format!("{:?}{:?}", run.head().summary, run.trades()?);
+    for number in 0..run.head().curves.len() {
+        out += &format!("{:?}", run.curve(number)?);
+    }
+    Ok(out + &format!("{:?}", run.price_series("EURUSD")?))
+}
+
+fn replies(run: &SealedRun) -> Vec<Result<String, LogError>> {
+    QUESTIONS.iter().map(|(_, ask)| ask(run)).collect()
+}
+
+/// The questions with a reply that differs from the expected one.
+fn wrong(run: &SealedRun, expected: &[Result<String, LogError>]) -> Vec<&'static str> {
+    let replies = QUESTIONS.iter().map(|(name, ask)| (*name, ask(run)));
+    let pairs = replies.zip(expected);
+    pairs
+        .filter(|((_, reply), expected)| {
+            reply.as_ref().is_ok_and(|own| expected.as_ref().is_ok_and(|whole| own != whole))
+        })
+        .map(|((name, _), _)| name)
+        .collect()
 }
 
 #[test]
 fn two_thousand_bit_flips_are_found_and_no_reply_is_wrong() {
     let (blobs, id) = small_run();
     let intact = SealedRun::open(id, Arc::clone(&blobs), Cache::new(1 << 20)).unwrap();
-    let expected = replies(&intact).unwrap();
+    let expected = replies(&intact);
+    for ((name, _), reply) in QUESTIONS.iter().zip(&expected) {
+        assert!(reply.as_ref().is_ok_and(|text| text.len() > 40), "{name}: {reply:?}");
+    }
     let keys = blobs.keys().unwrap();
     let sizes: Vec<usize> =
         keys.iter().map(|key| blobs.get(*key).unwrap().unwrap().len()).collect();
     let total: usize = sizes.iter().sum();
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
-    let (mut found, mut wrong) = (0, 0);
-    for flip in 0..FLIPS {
+    let mut found = 0;
+    for _ in 0..FLIPS {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let mut bit = usize::try_from(random >> 24).unwrap() % (total * 8);
         let place = sizes.iter().position(|size| {
@@ -96,35 +207,30 @@ fn two_thousand_bit_flips_are_found_and_no_reply_is_wrong() {
             bit -= if is_here { 0 } else { size * 8 };
             is_here
         });
-        let damaged =
-            Damaged { blobs: Arc::clone(&blobs), key: keys[place.unwrap()], bit: Some(bit) };
+        let key = keys[place.unwrap()];
+        let damaged = Damaged { blobs: Arc::clone(&blobs), key, bit: Some(bit) };
         let run = SealedRun::open(id, Arc::new(damaged), Cache::new(1 << 20));
         let outcome = run.and_then(|run| {
-            // Questions read few blobs; one in ten flips is asked about, all are verified.
-            if flip % 10 == 0 {
-                wrong += u32::from(replies(&run).is_ok_and(|reply| reply != expected));
-            }
-            run.verify(&|| false)
+            assert_eq!(wrong(&run, &expected), [""; 0], "{key}, bit {bit}");
+            run.verify(&never)
         });
         found += u64::from(outcome.is_err());
     }
-    assert_eq!((found, wrong), (FLIPS, 0), "found and wrong");
+    assert_eq!(found, FLIPS);
 }
 
 #[test]
 fn missing_blob_is_found_and_no_reply_is_wrong() {
     let (blobs, id) = small_run();
     let intact = SealedRun::open(id, Arc::clone(&blobs), Cache::new(1 << 20)).unwrap();
-    assert!(intact.verify(&|| false).unwrap().0 > 50);
-    let expected = replies(&intact).unwrap();
+    assert!(intact.verify(&never).unwrap().0 > 50);
+    let expected = replies(&intact);
     for key in blobs.keys().unwrap() {
         let damaged = Damaged { blobs: Arc::clone(&blobs), key, bit: None };
         let run = SealedRun::open(id, Arc::new(damaged), Cache::new(1 << 20));
         let outcome = run.and_then(|run| {
-            // Statistics by group are optional: without them the values are read.
-            let is_wrong = replies(&run).is_ok_and(|reply| reply != expected);
-            assert!(!is_wrong || key.kind == BlobKind::GroupStats, "{key}");
-            run.verify(&|| false)
+            assert_eq!(wrong(&run, &expected), [""; 0], "{key}");
+            run.verify(&never)
         });
         assert!(outcome.is_err(), "{key}");
     }

@@ -194,6 +194,47 @@ async fn backtesting_py_run_matches_engine_positions_and_profit() {
     assert_eq!(chains["metadata"]["totalSequences"], json!(2 * trades));
 }
 
+/// Positions and account value of an engine whose files have fills and the value of the account.
+async fn matches_positions_and_value(engine: &str, files: [&str; 2], warnings: u64) {
+    let files = files.map(golden);
+    let (store, reports) = imported(&[&files[0], &files[1]], "TEST");
+    let truth = truth(engine);
+    let report = &reports[0].1;
+    assert_eq!((report.rejected, report.errors, report.warnings), (0, 0, warnings), "{report:?}");
+    let kernel = kernel(store);
+    assert_eq!(json!(total(&kernel, OWN_RUN, "TradeExecution").await), truth["fills"]);
+    let moments = truth["moments"].as_array().unwrap();
+    assert!(moments.len() >= 50);
+    let arguments = json!({"runId": OWN_RUN, "equityPoints": 2000});
+    let performance = call_tool(&kernel, "get_performance", arguments).await.unwrap();
+    let curve = performance["equity"].as_array().unwrap();
+    for moment in moments {
+        let time = moment["time"].as_str().unwrap();
+        let state = state(&kernel, time, None).await;
+        for (symbol, quantity) in moment["positions"].as_object().unwrap() {
+            let mut held = state["positions"].as_array().unwrap().iter();
+            let held = held.find(|own| own["securitySymbol"] == symbol.as_str());
+            near(held.map_or(0.0, |own| number(&own["quantity"])), number(quantity), 1e-9, time);
+        }
+        let point = curve.iter().find(|point| point["time"] == time);
+        near(number(&point.unwrap()["value"]), number(&moment["equity"]), 1e-6, time);
+    }
+    near(number(&performance["end"]), number(&truth["equityFinal"]), 1e-6, "end");
+}
+
+#[tokio::test]
+async fn backtrader_run_matches_engine_positions_and_account_value() {
+    // Its transactions have no commissions, and each fill says so.
+    let files = ["backtrader_transactions.csv", "backtrader_writer.csv"];
+    matches_positions_and_value("backtrader", files, 40).await;
+}
+
+#[tokio::test]
+async fn vectorbt_run_matches_engine_positions_and_account_value() {
+    let files = ["vectorbt_orders.csv", "vectorbt_value.csv"];
+    matches_positions_and_value("vectorbt", files, 0).await;
+}
+
 #[tokio::test]
 async fn unreadable_trades_are_reported_with_line_numbers() {
     let trades = b"\

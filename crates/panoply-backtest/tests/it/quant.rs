@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use panoply_backtest::event::Guid;
+use panoply_backtest::event::{EventType, Guid};
 use panoply_backtest::performance::{CurrencyFigures, RunSummary, returns::ReturnFigures};
+use panoply_backtest::query::events_query::{EventQuery, Top};
 use panoply_backtest::run::{RunHeader, RunRecord, Status};
 use panoply_backtest::store::Store;
 use panoply_backtest::store::memory::MemoryStore;
@@ -111,51 +112,82 @@ async fn query_returns_the_events_with_the_largest_value() {
     assert_eq!(event["properties"]["Slippage"], json!(slippages[0]));
 }
 
+/// The value of the last event at or before `until` that `wanted` takes, in the order of the log.
+fn last_value<'a>(
+    events: &'a [Value],
+    until: &str,
+    wanted: &dyn Fn(&'a Value) -> Option<&'a Value>,
+) -> Value {
+    let before = events.iter().filter(|event| event["timestamp"].as_str().unwrap() <= until);
+    before.filter_map(wanted).next_back().cloned().unwrap_or_default()
+}
+
 #[tokio::test]
-async fn query_joins_the_last_price_as_of_each_event() {
+async fn query_joins_the_last_price_and_indicator_as_of_each_event() {
     let kernel = kernel(REAL.clone());
     let events = sample();
-    for (offset, hours) in [(0, 0), (7200, 2)] {
-        let reply = ask(
-            &kernel,
-            "query_events",
-            json!({
-                "eventType": "OrderRejection", "top": 30, "fields": ["SecuritySymbol"],
-                "asOf": [{"name": "px", "offsetSeconds": offset}, {"name": "ema", "indicator": "EMA_8"}],
-            }),
-        );
-        let reply = reply.await.unwrap();
-        let found = reply["events"].as_array().unwrap();
-        assert!(found.len() > 15);
-        for own in found {
+    let mut compared = [0; 4];
+    for (place, seconds) in [0_i64, 7200, -5400, 1].into_iter().enumerate() {
+        let as_of = json!([
+            {"name": "px", "offsetSeconds": seconds},
+            {"name": "ema", "indicator": "EMA_8", "offsetSeconds": seconds},
+        ]);
+        let arguments = json!({"eventType": "OrderRejection", "top": 30, "asOf": as_of});
+        let reply = ask(&kernel, "query_events", arguments).await.unwrap();
+        for own in reply["events"].as_array().unwrap() {
             let symbol = &own["properties"]["SecuritySymbol"];
             let time = Timestamp::parse(own["timestamp"].as_str().unwrap()).unwrap();
-            let until =
-                Timestamp::from_nanos(time.nanos() + hours * 3_600_000_000_000).with_millis();
-            let last = |kind: &str, wanted: &dyn Fn(&Value) -> bool, until: &str| {
-                let mut of_kind = events.iter().filter(|event| {
-                    event["eventType"] == kind
-                        && event["properties"]["SecuritySymbol"] == *symbol
-                        && event["timestamp"].as_str().unwrap() <= until
-                        && wanted(event)
-                });
-                of_kind.next_back().cloned().unwrap_or_default()
+            let until = Timestamp::from_nanos(time.nanos() + seconds * 1_000_000_000).with_millis();
+            // Without an offset only what the log has before the event counts.
+            let place_of = |id: &Value| events.iter().position(|event| event["eventId"] == *id);
+            let known = match seconds {
+                0 => &events[..place_of(&own["eventId"]).unwrap()],
+                _ => &events[..],
             };
-            let close = last(
-                "MarketDataEvent",
-                &|event| event["properties"]["Data"]["Close"].is_number(),
-                &until,
-            );
-            let expected = &close["properties"]["Data"]["Close"];
-            // At offset 0 a bar at the same time may be logged after the event.
-            if hours > 0 {
-                assert_eq!(own["asOf"]["px"], *expected, "{own}");
-            } else {
-                assert!(own["asOf"]["px"].is_number() || expected.is_null(), "{own}");
-            }
-            assert!(own["asOf"]["ema"].is_number() || symbol.is_null(), "{own}");
+            let is_of = |event: &Value, kind: &str| {
+                event["eventType"] == kind && event["properties"]["SecuritySymbol"] == *symbol
+            };
+            let price = last_value(known, &until, &|event| {
+                // A bar has a close, a tick a price.
+                let data = &event["properties"]["Data"];
+                let price = ["Close", "Price"].map(|name| &data[name]);
+                let price = price.into_iter().find(|price| price.is_number())?;
+                is_of(event, "MarketDataEvent").then_some(price)
+            });
+            let ema = last_value(known, &until, &|event| {
+                let is_ema = event["properties"]["IndicatorName"] == "EMA_8";
+                (is_of(event, "IndicatorCalculation") && is_ema)
+                    .then_some(&event["properties"]["Value"])
+            });
+            assert_eq!((&own["asOf"]["px"], &own["asOf"]["ema"]), (&price, &ema), "{own}");
+            compared[place] += u32::from(price.is_number()) + u32::from(ema.is_number());
         }
     }
+    assert!(compared.iter().all(|values| *values > 20), "{compared:?}");
+}
+
+#[test]
+fn group_with_values_beyond_the_limit_has_no_percentiles() {
+    let run = crate::helpers::open(REAL.as_ref(), Guid::parse(RUN_A).unwrap());
+    let query = |limit| EventQuery {
+        event_type: EventType::TradeExecution,
+        range: run.between(None, None).unwrap(),
+        filter: None,
+        group_by: Vec::new(),
+        value: Some("Price".to_owned()),
+        percentiles: vec![0.0, 100.0],
+        percentile_limit: limit,
+        joins: Vec::new(),
+        top: Top::default(),
+    };
+    let whole = run.query(&query(144), &|| false).unwrap();
+    let stats = whole.groups[0].stats;
+    assert_eq!(whole.groups[0].percentiles, [Some(stats.min), Some(stats.max)]);
+    assert_eq!(whole.beyond_percentiles, 0);
+    let part = run.query(&query(100), &|| false).unwrap();
+    assert_eq!(part.groups[0].percentiles, [None, None]);
+    assert_eq!(part.beyond_percentiles, stats.count - 100);
+    assert!(stats.count > 100, "{}", stats.count);
 }
 
 #[tokio::test]

@@ -16,6 +16,9 @@ pub enum Backtest {
         /// Write to this file, which must not exist [default: standard output]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        /// Write Parquet files by run and event type below this folder instead
+        #[arg(long, value_name = "FOLDER", conflicts_with = "out")]
+        parquet: Option<PathBuf>,
     },
     /// Report return, drawdown and trades of a run
     Report(BacktestReport),
@@ -45,7 +48,7 @@ pub enum Backtest {
 /// `panoply backtest import`.
 #[derive(Debug, Args)]
 pub struct BacktestImport {
-    /// Event files: native JSONL, or the output of an engine
+    /// Event files: native JSONL, the output of an engine, or Parquet files of an export
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Format of the files; `auto` detects it from their start
@@ -98,4 +101,8 @@ pub enum BacktestFormat {
     BacktestingPy,
     /// StockSharp: debug JSONL
     Stocksharp,
+    /// backtrader: CSV of the PyFolio analyzer's transactions, or the file of WriterFile(csv=True)
+    Backtrader,
+    /// vectorbt: CSV of orders.records_readable, or of the portfolio's value
+    Vectorbt,
 }

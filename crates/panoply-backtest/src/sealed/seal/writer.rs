@@ -499,12 +499,14 @@ impl<'a> SealWriter<'a> {
                 &self.dictionaries.position,
                 &self.dictionaries.indicator,
             ];
+            let mut grouped_by = Vec::new();
             for ((groups, entity), dictionary) in column.groups().iter().zip(entities).zip(GROUPED)
             {
                 let name = |code| entity.value(code).unwrap_or_default().to_owned();
                 if let Some(blob) = groups.finish(name)? {
                     let number = u32::from(dictionary.code());
                     blobs.push((BlobKey::new(BlobKind::GroupStats, group, number), blob));
+                    grouped_by.push(dictionary.code());
                 }
             }
             self.put_all(&mut blobs)?;
@@ -514,6 +516,7 @@ impl<'a> SealWriter<'a> {
                 count: total.count,
                 min: total.min,
                 max: total.max,
+                grouped_by,
             });
         }
         Ok(infos)

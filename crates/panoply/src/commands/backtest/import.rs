@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use panoply_backtest::columns;
 use panoply_backtest::event::Guid;
 use panoply_backtest::import::format::Format;
 use panoply_backtest::import::mapped::Mapping;
@@ -24,6 +25,9 @@ use crate::progress_bar::ProgressBar;
 
 pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<Value, Failure> {
     let (named, header) = described(arguments.run.as_deref())?;
+    if is_parquet(&arguments.files)? {
+        return import_parquet(arguments, store, named, header);
+    }
     let mapping = arguments.map.as_deref().map(mapping).transpose()?;
     let readings: Vec<SourceFormat<'_>> = arguments
         .files
@@ -37,10 +41,7 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
         None if own_names => Guid::new(0),
         None => run_of_content(&arguments.files)?,
     };
-    let clock = app::clock();
-    let now = i64::try_from(clock.now().as_nanosecond()).unwrap_or(i64::MAX);
-    let monotonic = Arc::new(move || clock.monotonic());
-    let mut import = Import::new(store, named, header, Timestamp::from_nanos(now), monotonic);
+    let mut import = new_import(store, named, header);
     for (file, reading) in arguments.files.iter().zip(&readings) {
         let source = opened(file)?;
         let size = source.metadata().map_or(0, |metadata| metadata.len());
@@ -54,6 +55,41 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
         bar.clear();
         read.map_err(|error| Failure::work(format!("`{}`: {error}", file.display())))?;
     }
+    complete(arguments, import)
+}
+
+fn new_import(store: Arc<dyn Store>, named: Option<Guid>, header: RunHeader) -> Import {
+    let clock = app::clock();
+    let now = i64::try_from(clock.now().as_nanosecond()).unwrap_or(i64::MAX);
+    let monotonic = Arc::new(move || clock.monotonic());
+    Import::new(store, named, header, Timestamp::from_nanos(now), monotonic)
+}
+
+/// Whether all files are Parquet. Some and some not cannot be merged in order of arrival.
+fn is_parquet(files: &[std::path::PathBuf]) -> Result<bool, Failure> {
+    let mut parquet = 0;
+    for file in files {
+        let mut head = [0; 4];
+        let read = opened(file)?.read(&mut head).map_err(|error| unread(file, &error))?;
+        parquet += usize::from(head.get(..read) == Some(b"PAR1"));
+    }
+    if parquet > 0 && parquet < files.len() {
+        return Err(Failure::usage("Parquet files are imported without others")
+            .hint("import the other files into a run of their own"));
+    }
+    Ok(parquet > 0)
+}
+
+fn import_parquet(
+    arguments: &BacktestImport,
+    store: Arc<dyn Store>,
+    named: Option<Guid>,
+    header: RunHeader,
+) -> Result<Value, Failure> {
+    let mut import = new_import(store, named, header);
+    let mut control = ImportControl { progress: &mut |_| {}, stop: &|| false };
+    let files: Vec<&Path> = arguments.files.iter().map(std::path::PathBuf::as_path).collect();
+    columns::read(&files, &mut import, &mut control).map_err(failed)?;
     complete(arguments, import)
 }
 
@@ -106,6 +142,8 @@ fn reading<'a>(
         BacktestFormat::Lean => Format::Lean,
         BacktestFormat::BacktestingPy => Format::BacktestingPy,
         BacktestFormat::Stocksharp => Format::StockSharp,
+        BacktestFormat::Backtrader => Format::Backtrader,
+        BacktestFormat::Vectorbt => Format::Vectorbt,
         BacktestFormat::Auto => Format::detect(&head).map_err(|seen| {
             let known: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
             Failure::usage(format!("`{}` is in no known format: {seen}", file.display())).hint(

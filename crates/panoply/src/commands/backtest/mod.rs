@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use panoply_backtest::columns;
 use panoply_backtest::error::LogError;
 use panoply_backtest::event::Guid;
 use panoply_backtest::ingest::{OpenRun, SealReport};
@@ -53,7 +54,12 @@ pub(super) fn run(command: &Backtest, session: &Session) -> Result<ExitCode, Fai
                 import::run(arguments, store).map(|done| ((), done))
             })?;
         }
-        Backtest::Export { run, out } => export(run, out.as_deref(), store.as_ref())?,
+        Backtest::Export { run, out: _, parquet: Some(folder) } => {
+            export_parquet(run, folder, store.as_ref())?;
+        }
+        Backtest::Export { run, out, parquet: None } => {
+            export(run, out.as_deref(), store.as_ref())?;
+        }
         Backtest::Report(arguments) => report::run(arguments, store.as_ref())?,
         Backtest::List { json } => list(store.as_ref(), *json)?,
         Backtest::Seal { run } => {
@@ -125,6 +131,17 @@ fn export(run: &str, file: Option<&Path>, store: &dyn Store) -> Result<(), Failu
                 .map_err(failed)
         }
     }
+}
+
+fn export_parquet(run: &str, folder: &Path, store: &dyn Store) -> Result<(), Failure> {
+    let (id, store) = found(run, store)?;
+    let sealed = sealed(id, store)?;
+    let files = columns::write(&sealed, folder, &|| false)
+        .map_err(|error| Failure::work(format!("`{}`: {error}", folder.display())))?;
+    for file in files {
+        notice(format_args!("wrote {}", file.display()));
+    }
+    Ok(())
 }
 
 fn list(store: &dyn Store, as_json: bool) -> Result<(), Failure> {
