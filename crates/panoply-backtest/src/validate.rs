@@ -226,7 +226,7 @@ fn check_types(types: &[Typed], outline: &Outline<'_>, found: &mut Vec<Problem>)
 fn miswritten_state_type(text: &str) -> Option<Problem> {
     let is_known = |own: &&str| own.eq_ignore_ascii_case(text);
     let problem = warning("Properties.StateType", "Not one of Order, PnL, Account in this case");
-    STATE_TYPES.iter().any(|own| is_known(own)).then_some(problem)
+    STATE_TYPES.iter().any(is_known).then_some(problem)
 }
 
 /// An order whose status is unknown keeps its previous state.
