@@ -41,7 +41,7 @@ def compare(run, folder: pathlib.Path, kind: str, path: str) -> None:
     column = f'"{path}"'
     source = f"read_parquet('{folder}/**/*.parquet', hive_partitioning = true, union_by_name = true)"
     sql = f"SELECT count(*), count({column}), sum({column}), avg({column}), min({column}), max({column}), stddev_pop({column}) FROM {source} WHERE eventType = '{kind}' AND runId = '{RUN}'"
-    same("DuckDB", kind, path, figures, duckdb.sql(sql).fetchone())
+    same("DuckDB", kind, path, figures, duckdb.sql(sql).fetchall()[0])
     frame = polars.scan_parquet(folder / f"runId={RUN}" / f"eventType={kind}" / "*.parquet", hive_partitioning=True)
     value = polars.col(path)
     row = frame.select(polars.len(), value.count().alias("n"), value.sum().alias("s"), value.mean().alias("a"), value.min().alias("l"), value.max().alias("h"), value.std(ddof=0).alias("d")).collect().row(0)
@@ -63,7 +63,7 @@ def by_security(run, folder: pathlib.Path) -> None:
     equal = ours.keys() == theirs.keys() and all(abs(a - b) < 1e-6 for key in ours for a, b in zip(ours[key], theirs[key]))
     server.expect(equal, f"DuckDB: commission by security {'' if equal else (ours, theirs)}")
     weeks = {group["key"][:10]: group["count"] for group in asked(run, "TradeExecution", "Price", groupBy="week")["groups"]}
-    counted = dict(duckdb.sql(f"SELECT strftime(date_trunc('week', timestamp), '%Y-%m-%d'), count(*) FROM read_parquet('{folder}/*/eventType=TradeExecution/*.parquet') GROUP BY 1").fetchall())
+    counted = dict(duckdb.sql(f"SELECT strftime(date_trunc('week', CAST(timestamp AS TIMESTAMPTZ) AT TIME ZONE 'UTC'), '%Y-%m-%d'), count(*) FROM read_parquet('{folder}/*/eventType=TradeExecution/*.parquet') GROUP BY 1").fetchall())
     server.expect(weeks == counted, f"DuckDB: fills by week {'' if weeks == counted else (weeks, counted)}")
 
 
@@ -77,7 +77,7 @@ def exact(folder: pathlib.Path) -> None:
     types = dict(duckdb.sql(f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM '{file}')").fetchall())
     wanted = {"Price": "DOUBLE", "SecuritySymbol": "VARCHAR", "eventId": "VARCHAR", "properties": "VARCHAR"}
     server.expect(wanted.items() <= types.items() and types["timestamp"].startswith("TIMESTAMP"), f"typed columns {types}")
-    prices = duckdb.sql(f"SELECT count(*) FROM '{file}' WHERE Price IS DISTINCT FROM TRY_CAST(json_extract(properties, '$.Price') AS DOUBLE)").fetchone()[0]
+    prices = duckdb.sql(f"SELECT count(*) FROM '{file}' WHERE Price IS DISTINCT FROM TRY_CAST(json_extract(properties, '$.Price') AS DOUBLE)").fetchall()[0][0]
     server.expect(prices == 0, "each price is that of the logged properties")
 
 

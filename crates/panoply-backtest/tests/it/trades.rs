@@ -33,7 +33,8 @@ async fn thresholds_on_trades_select_what_a_scan_selects() {
     let of = |trade: &Value, name: &str| trade[name].as_f64();
     let ema = |trade: &Value| trade["indicators"]["EMA_8"].as_f64();
     let hour = |trade: &Value| trade["opened"].as_str().unwrap()[11..13].parse::<u32>().unwrap();
-    let cases: [(&str, &dyn Fn(&Value) -> bool); 6] = [
+    type Wanted<'a> = &'a dyn Fn(&Value) -> bool;
+    let cases: [(&str, Wanted<'_>); 6] = [
         ("profit < -200", &|own| of(own, "profit").unwrap() < -200.0),
         ("mae <= -300 and profit > 0", &|own| {
             of(own, "mae").is_some_and(|mae| mae <= -300.0) && of(own, "profit").unwrap() > 0.0
