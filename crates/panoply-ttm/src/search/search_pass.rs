@@ -29,11 +29,9 @@ const OTHER_INTENT: f32 = 0.25;
 const MIN_TRIGRAM_SHARE: f32 = 0.3;
 /// Minimum cosine similarity for a hit without a common word.
 const MIN_COSINE: f32 = 0.6;
-/// Minimum share of the idf of a query without an entity that one bundled document must contain:
-/// no document is about `stock prices today`, although some say `today`.
+/// Minimum share of the idf of a query without an entity that one document must contain: no
+/// document is about `stock prices today`, although some say `today`.
 const MIN_COVERAGE: f32 = 0.5;
-/// The same for user documents, which are about anything.
-const MIN_USER_COVERAGE: f32 = 0.25;
 
 /// State of one query.
 pub(super) struct SearchPass<'r> {
@@ -195,13 +193,13 @@ impl<'r> SearchPass<'r> {
         let words = self.statistics.words();
         // BM25 without saturation is the idf of the terms that occur.
         let binary = Bm25 { k1: 0.0, ..self.tuning.words };
-        let covers = |stream: &Stream, least: f32| {
+        let covers = |stream: &Stream| {
             let shares = share(stream.group_scores(&self.translated, binary, &words));
-            shares.into_iter().any(|share| share >= least)
+            shares.into_iter().any(|share| share >= MIN_COVERAGE)
         };
         self.mentions.iter().any(|mention| mention.certainty >= 1.0)
-            || covers(&self.engine.index().words, MIN_COVERAGE)
-            || covers(&self.candidates.words, MIN_USER_COVERAGE)
+            || covers(&self.engine.index().words)
+            || covers(&self.candidates.words)
     }
 
     /// Returns kind and properties of the document at a place.
