@@ -172,13 +172,13 @@ async fn delta_is_converted_at_the_rates_of_its_end() {
     // The last bar of USD/JPY in the log before the end.
     let bars = String::from_utf8(golden("nautilus_two.jsonl.zst")).unwrap();
     let end = Timestamp::parse("2024-01-05T12:00:00Z").unwrap().nanos();
-    let mut closes = bars.lines().filter_map(|line| {
+    let mut close = bars.lines().filter_map(|line| {
         let line: Value = serde_json::from_str(line).unwrap();
         let is_pair = line["bar_type"].as_str().is_some_and(|own| own.starts_with("USD/JPY"));
         let time = line["ts_event"].as_i64().or(line["ts_init"].as_i64());
         (is_pair && time.is_some_and(|time| time <= end)).then(|| number(&line["close"]))
     });
-    let close = closes.next_back().unwrap();
+    let close = close.next_back().unwrap();
     let converted = ask(json!({"currency": "USD"})).await;
     near(number(&converted["metadata"]["rates"][0]["rate"]), 1.0 / close, 1e-12, "rate");
     near(number(&converted["pnl"]["total"]), usd + jpy / close, 1e-6, "by the log");

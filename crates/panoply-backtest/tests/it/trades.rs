@@ -24,6 +24,9 @@ fn numbers(trades: &[&Value]) -> Vec<u64> {
     trades.iter().map(|trade| trade["number"].as_u64().unwrap()).collect()
 }
 
+/// What a filter says of a trade.
+type Condition<'a> = &'a dyn Fn(&Value) -> bool;
+
 #[tokio::test]
 async fn thresholds_on_trades_select_what_a_scan_selects() {
     let kernel = kernel(REAL.clone());
@@ -33,8 +36,7 @@ async fn thresholds_on_trades_select_what_a_scan_selects() {
     let of = |trade: &Value, name: &str| trade[name].as_f64();
     let ema = |trade: &Value| trade["indicators"]["EMA_8"].as_f64();
     let hour = |trade: &Value| trade["opened"].as_str().unwrap()[11..13].parse::<u32>().unwrap();
-    type Wanted<'a> = &'a dyn Fn(&Value) -> bool;
-    let cases: [(&str, Wanted<'_>); 6] = [
+    let cases: [(&str, Condition<'_>); 6] = [
         ("profit < -200", &|own| of(own, "profit").unwrap() < -200.0),
         ("mae <= -300 and profit > 0", &|own| {
             of(own, "mae").is_some_and(|mae| mae <= -300.0) && of(own, "profit").unwrap() > 0.0
@@ -130,7 +132,7 @@ async fn performance_has_the_equity_of_the_log_and_the_trades_of_the_period() {
     let logged: std::collections::BTreeMap<String, f64> =
         states.filter(|(time, _)| time.as_str() <= middle).collect();
     let curve = reply["equity"].as_array().unwrap();
-    assert!(curve.len() > 100, "{}", curve.len());
+    assert!(curve.len() > 50, "{}", curve.len());
     let mut seen: std::collections::BTreeMap<&str, f64> = std::collections::BTreeMap::new();
     for point in curve {
         assert!(number(&point["drawdown"]) <= 0.0);
@@ -143,7 +145,7 @@ async fn performance_has_the_equity_of_the_log_and_the_trades_of_the_period() {
             compared += 1;
         }
     }
-    assert!(compared > 100, "{compared}");
+    assert!(compared > 50, "{compared}");
     let sampled = json!({"runId": RUN_A, "endTime": middle, "equityPoints": 30});
     let sampled = call_tool(&kernel, "get_performance", sampled).await.unwrap();
     assert!(sampled["equity"].as_array().unwrap().len() <= 34);

@@ -110,6 +110,8 @@ fn an_export_has_everything_of_a_person_and_nothing_of_another() {
     };
     assert!(read("cards.csv").contains(&ann.canary));
     assert!(fs::read(target.join("cards.apkg")).unwrap().starts_with(b"PK"));
+    assert!(read("portfolios.jsonl").contains(&ann.canary));
+    assert_eq!(read("transactions.jsonl").lines().count(), 2);
     assert!(read("runs.jsonl").contains(RUN));
     let events = lines(&read(&format!("runs/{RUN}.jsonl")));
     assert_eq!(events.len(), 3);
