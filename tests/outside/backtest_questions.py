@@ -47,7 +47,7 @@ class Log:
         return found
 
     def price(self, symbol: str, moment: str):
-        """The last close or tick of a security at or before a moment."""
+        """The last close or tick of a security at or before a point in time."""
         prices = [event["properties"]["Data"] for event in self.of("MarketDataEvent") if event["properties"]["SecuritySymbol"] == symbol and event["timestamp"] <= moment]
         found = [data.get("Close", data.get("Price")) for data in prices if data.get("Close", data.get("Price")) is not None]
         return found[-1] if found else None

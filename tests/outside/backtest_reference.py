@@ -41,7 +41,7 @@ class Rules:
             self.children.setdefault(event["parentEventId"], []).append(event)
 
     def state(self, moment: str) -> dict:
-        """Positions, indicators and profit after all events up to a moment."""
+        """Positions, indicators and profit after all events up to a point in time."""
         positions, indicators, profit = {}, {}, None
         for event in self.events:
             if event["timestamp"] > moment:

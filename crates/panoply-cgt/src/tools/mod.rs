@@ -58,11 +58,10 @@ const INFO: PackInfo = PackInfo {
     name: "cgt",
     title: "UK Capital Gains Tax",
     instructions: "Give every tool the whole history of each holding of shares as `cgt_content`, one \
-        transaction a line (`2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD`) or as JSON: a sale is matched \
-        with purchases before and up to 30 days after it. Start with `calculate_report`; \
+        transaction a line (`2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD`) or as JSON, or keep it in a \
+        portfolio (`add_transactions`) and give `portfolio_id`. Start with `calculate_report`; \
         `explain_matching` says why a sale has its gain. Amounts are pounds unless a currency is given. \
-        Trades to keep go into a portfolio (`create_portfolio`, `add_transactions`), whose `portfolio_id` \
-        every tool takes in place of `cgt_content`. The syntax is at cgt://docs/dsl-syntax. Not tax advice.",
+        The syntax is at cgt://docs/dsl-syntax. Not tax advice.",
 };
 
 const STARTER: Prompt = Prompt {

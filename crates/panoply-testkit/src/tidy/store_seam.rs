@@ -6,6 +6,7 @@ use super::{Problem, Repository, SourceFile};
 /// Folders and files of packs that know SQLite.
 const BEHIND: &[&str] = &[
     "crates/panoply-backtest/src/store/",
+    "crates/panoply-cgt/src/store/",
     "crates/panoply-noema/src/store/sqlite/",
     "crates/panoply-ttm/src/store/",
     // An Anki package contains a SQLite database.
