@@ -72,7 +72,7 @@ pub(crate) struct Params {
     /// A security whose prices are in the log, to compare with.
     #[schemars(length(max = 200))]
     benchmark: Option<String>,
-    /// Points of the equity curve to return, with its extremes; default 20.
+    /// Points of the equity curve to return, with its extremes; default none.
     #[schemars(range(min = 0, max = 2000))]
     equity_points: Option<u64>,
 }
@@ -308,7 +308,7 @@ pub(super) fn call(
     let first = points.first().map_or(Decimal::ZERO, |point| point.value);
     let last = points.last().map_or(Decimal::ZERO, |point| point.value);
     let limit = usize::try_from(params.drawdowns.unwrap_or(3)).unwrap_or_default();
-    let shown_points = usize::try_from(params.equity_points.unwrap_or(20)).unwrap_or_default();
+    let shown_points = usize::try_from(params.equity_points.unwrap_or(0)).unwrap_or_default();
     let data = Output {
         currency: (!info.currency.is_empty()).then(|| info.currency.clone()),
         start: to_f64(first),
