@@ -113,19 +113,19 @@ async function run({ frame, reply, what, lang, server }) {
   // The end of the curve is what the state at the end says.
   const end = (await server.call("get_state_snapshot", { runId: RUN, timestamp: data.last })).structuredContent.state.pnl.total;
   includes(await frame.locator("figure svg").first().getAttribute("aria-label"), written(end, 2, true), `${what}: profit at the end`);
-  const trades = (await server.call("get_events_by_type", { runId: RUN, eventType: "TradeExecution", pageSize: 8 })).structuredContent.events;
+  const { trades } = (await server.call("list_trades", { runId: RUN, pageSize: 8 })).structuredContent;
   const rows = await table(frame);
-  // Some events of the sample lack a figure, on purpose: the page shows a dash there.
-  const figure = (value, digits) => (value === undefined ? "–" : written(value, digits ?? (String(value).split(".")[1] ?? "").length));
-  trades.forEach(({ properties }, place) => [properties.SecuritySymbol, figure(properties.Quantity, 0), figure(properties.Price)].forEach((part) => includes(rows[place] ?? "", part, `${what}: trade ${place}`)));
+  same(rows.length, trades.length, `${what}: trades`);
+  const decimals = (value) => (String(value).split(".")[1] ?? "").length;
+  trades.forEach(({ securitySymbol, profit }, place) => [securitySymbol, written(profit, decimals(profit), true)].forEach((part) => includes(rows[place] ?? "", part, `${what}: trade ${place}`)));
 }
 
 async function trades({ frame, server, lang, what }) {
   await frame.getByRole("button", { name: lang === "th" ? /ถัดไป/ : /Next/ }).click();
-  const second = (await server.call("get_events_by_type", { runId: RUN, eventType: "TradeExecution", pageSize: 8, pageIndex: 1 })).structuredContent.events;
-  await frame.locator(`[data-focus="event-${second[0].eventId}"]`).click();
+  const { trades } = (await server.call("list_trades", { runId: RUN, pageSize: 8, pageIndex: 1 })).structuredContent;
+  await frame.locator(`[data-focus="trade-${trades[0].number}"]`).click();
   await frame.locator(".badge").waitFor();
-  const input = { runId: RUN, eventId: second[0].eventId, before: 6, after: 6 };
+  const input = { runId: RUN, eventId: trades[0].fills[0], before: 6, after: 6 };
   await context({ frame, reply: await server.call("get_context", input), what: `${what}, around a trade` });
 }
 
