@@ -26,7 +26,7 @@ def main() -> None:
             run("backtest", "import", str(file))
             ours = json.loads(run("call", "get_performance", json.dumps({"runId": identity}), "--json"))
             compare(ours["returns"], equity, f"{days} days")
-            asked = {"runId": identity, "rollingWindow": 20, "benchmark": "INDEX", "equityPoints": 2000}
+            asked = {"runId": identity, "rollingWindow": 20, "benchmark": "INDEX"}
             more = json.loads(run("call", "get_performance", json.dumps(asked), "--json"))
             compare_more(more, equity, market(seed, equity), f"{days} days")
     with server.home() as environment, tempfile.TemporaryDirectory() as name:
