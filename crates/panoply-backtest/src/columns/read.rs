@@ -1,4 +1,4 @@
-//! Imports Parquet files that [`super::write`] wrote, in the order in which the events arrived.
+//! Imports Parquet files that [`super::write()`] wrote, in the order in which the events arrived.
 
 use std::fs::File;
 use std::path::Path;
