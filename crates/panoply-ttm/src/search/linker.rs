@@ -325,13 +325,26 @@ impl Letters {
         all
     }
 
+    /// Returns the letters of the words in a range of the query.
+    fn within(&self, range: &Range<usize>) -> Vec<char> {
+        let letters = self.letters.iter().zip(&self.words);
+        let inside = letters.filter(|(_, word)| range.start <= word.start && word.end <= range.end);
+        inside.map(|(letter, _)| *letter).collect()
+    }
+
     /// Returns the words that match a name approximately, with the edit distance.
     fn near(&self, name: &str) -> Option<(Range<usize>, usize)> {
         let name: Vec<char> = skeleton(name).chars().collect();
         let (edits, end) = fuzzy::closest_substring(&name, &self.letters);
         let last = self.words.get(end.checked_sub(1)?)?;
         let first = self.words.get(end.saturating_sub(name.len()))?;
-        (edits <= fuzzy::tolerated(name.len())).then_some((first.start..last.end, edits))
+        let range = first.start..last.end;
+        let tolerated = fuzzy::tolerated(name.len());
+        // Thai has no spaces, so that a name may be part of a longer token; a Latin name is a whole
+        // word, with an ending at most: `lemongras` does not name `mon`.
+        let whole_words = !name.iter().any(char::is_ascii_alphabetic)
+            || strsim::generic_levenshtein(&name, &self.within(&range)) <= 2 * tolerated;
+        (edits <= tolerated && whole_words).then_some((range, edits))
     }
 }
 

@@ -26,12 +26,13 @@ use crate::text::{TokenKind, english};
 const OTHER_INTENT: f32 = 0.25;
 
 /// Minimum share of the trigrams of a query, weighted, for a hit without a common word.
-const MIN_TRIGRAM_SHARE: f32 = 0.3;
-/// Minimum cosine similarity for a hit without a common word.
+const MIN_TRIGRAM_SHARE: f32 = 0.4;
+/// Minimum cosine similarity for a hit without a common word. The bundled vectors know few words,
+/// so that they cannot tell an off-topic query: it must be on topic or name an entity.
 const MIN_COSINE: f32 = 0.6;
 /// Minimum share of the idf of a query without an entity that one document must contain: no
 /// document is about `stock prices today`, although some say `today`.
-const MIN_COVERAGE: f32 = 0.5;
+const MIN_COVERAGE: f32 = 0.4;
 
 /// State of one query.
 pub(super) struct SearchPass<'r> {
@@ -183,7 +184,7 @@ impl<'r> SearchPass<'r> {
         let single_part = !(self.counts(Part::Words) && self.counts(Part::Lexicon));
         let shared = (words > 0.0 || lexicon > 0.0) && on_topic;
         let similar = trigrams >= MIN_TRIGRAM_SHARE
-            || vectors >= MIN_COSINE
+            || (vectors >= MIN_COSINE && (on_topic || !self.mentions.is_empty()))
             || (vectors > 0.0 && self.engine.has_configured_embedder());
         single_part || links > 0.0 || shared || similar
     }
@@ -193,9 +194,13 @@ impl<'r> SearchPass<'r> {
         let words = self.statistics.words();
         // BM25 without saturation is the idf of the terms that occur.
         let binary = Bm25 { k1: 0.0, ..self.tuning.words };
+        // The ceiling is that of the caller's own words: the translation of a word that is in no
+        // document is weak evidence, because a general word has many.
         let covers = |stream: &Stream| {
-            let shares = share(stream.group_scores(&self.translated, binary, &words));
-            shares.into_iter().any(|share| share >= MIN_COVERAGE)
+            let own = stream.scores(&self.analyzed.words, binary, &words);
+            let translated = stream.group_scores(&self.translated, binary, &words);
+            let ceiling = own.ceiling.max(translated.ceiling);
+            translated.of.into_iter().any(|score| score >= MIN_COVERAGE * ceiling && score > 0.0)
         };
         self.mentions.iter().any(|mention| mention.certainty >= 1.0)
             || covers(&self.engine.index().words)
