@@ -1,7 +1,6 @@
 //! Events in replies: the published shape by default, or a shorter one (fields, table, handles).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use panoply_contract::prelude::*;
 use schemars::{Schema, SchemaGenerator};
@@ -9,6 +8,7 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value, json};
 
+use super::event_table::EventTable;
 use super::params::{EventType, MaxTokens, Severity};
 use super::service::tool_error;
 use super::sized_json::SizedJson;
@@ -29,7 +29,7 @@ pub(crate) enum Format {
     /// One object per event, as the contract publishes it.
     #[default]
     Events,
-    /// Columns and rows; values shared by all rows are listed once.
+    /// Columns and rows; what rows share is listed once.
     Table,
 }
 
@@ -118,17 +118,6 @@ pub(crate) struct WireProblem {
     severity: String,
 }
 
-/// Events as columns and rows.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct EventTable {
-    /// Values that all rows share, by column.
-    constants: BTreeMap<String, Value>,
-    /// Column names; properties by path.
-    columns: Vec<String>,
-    /// One row per event; null where it has no such property.
-    rows: Vec<Vec<Value>>,
-}
-
 /// Formatted events, as many as the budget allows.
 #[derive(Debug, Default)]
 pub(crate) struct EventPage {
@@ -172,7 +161,11 @@ pub(crate) fn write(run: &SealedRun, seqs: &[u32], style: &Style) -> Result<Even
             }
             require_one(seqs, rows.len(), run)?;
             let count = rows.len();
-            Ok(EventPage { events: None, table: Some(as_table(rows, &style.fields)), count })
+            Ok(EventPage {
+                events: None,
+                table: Some(EventTable::of(rows, !style.fields.is_empty())),
+                count,
+            })
         }
     }
 }
@@ -376,33 +369,6 @@ fn problems(event: &StoredEvent) -> Option<Vec<WireProblem>> {
         });
         wire.collect()
     })
-}
-
-fn as_table(rows: Vec<Vec<(String, Value)>>, fields: &[String]) -> EventTable {
-    let mut columns: Vec<String> = Vec::new();
-    for name in rows.iter().flatten().map(|(name, _)| name) {
-        if !columns.contains(name) {
-            columns.push(name.clone());
-        }
-    }
-    let cell = |row: &[(String, Value)], name: &str| {
-        row.iter().find(|(own, _)| own == name).map_or(Value::Null, |(_, value)| value.clone())
-    };
-    let mut constants = BTreeMap::new();
-    // A requested column is never moved to the constants.
-    if rows.len() > 1 && fields.is_empty() {
-        columns.retain(|name| {
-            let first = rows.first().map_or(Value::Null, |row| cell(row, name));
-            let same = rows.iter().all(|row| cell(row, name) == first);
-            if same && !first.is_null() {
-                constants.insert(name.clone(), first);
-            }
-            !same
-        });
-    }
-    let rows =
-        rows.iter().map(|row| columns.iter().map(|name| cell(row, name)).collect()).collect();
-    EventTable { constants, columns, rows }
 }
 
 /// Adds the properties as cells named by their paths.

@@ -4,6 +4,7 @@ mod aggregate_metrics;
 mod compare_runs;
 mod describe_run;
 mod dialect;
+mod event_table;
 mod events;
 mod get_context;
 mod get_events_by_entity;

@@ -3,7 +3,8 @@
 use panoply_contract::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::events::{self, EventTable, Format, Style, WireEvent};
+use super::event_table::EventTable;
+use super::events::{self, Format, Style, WireEvent};
 use super::params::{MaxTokens, PageIndex, PageSize};
 use super::sized_json::SizedJson;
 use crate::query::reader::SealedRun;
@@ -101,7 +102,7 @@ macro_rules! page_params {
             /// Zero-based page index.
             #[serde(default)]
             page_index: $crate::tools::params::PageIndex,
-            /// `table` returns columns and rows, with values shared by all rows listed once.
+            /// `table` returns columns and rows, with what rows share listed once.
             format: Option<$crate::tools::events::Format>,
             /// Return only these members (such as `timestamp`) or properties (such as `Price`, `Data.Close`).
             #[schemars(length(max = 50), inner(length(min = 1, max = 200)))]

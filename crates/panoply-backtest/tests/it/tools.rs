@@ -2,6 +2,8 @@
 
 use panoply_contract::dialect::Envelope;
 use panoply_contract::testing::call_as_owner;
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::helpers::{REAL, RUN_A, call_tool, kernel};
@@ -57,11 +59,9 @@ async fn table_with_handles_takes_a_third_of_the_bytes() {
     assert!(share < 0.30, "{share:.2} of the bytes");
     let table = &short["table"];
     assert_eq!(table["constants"]["eventType"], "TradeExecution");
-    let columns: Vec<&str> =
-        table["columns"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    let cell = |row: usize, name: &str| {
-        table["rows"][row][columns.iter().position(|column| *column == name).unwrap()].clone()
-    };
+    assert_eq!(table["patterns"]["timestamp"], json!(["2017-*:00:00.000Z"]));
+    let rows = unpacked(table);
+    let cell = |row: usize, name: &str| rows[row][name].clone();
     assert_eq!(cell(0, "Price"), json!(0.75717));
     // The handles resolve to the same events.
     let (event, order) = (cell(0, "eventId"), cell(0, "OrderId"));
@@ -77,6 +77,98 @@ async fn table_with_handles_takes_a_third_of_the_bytes() {
         json!({"runId": RUN_A, "entityType": "OrderId", "entityValue": order}),
     );
     assert_eq!(events_of_order.await.unwrap()["metadata"]["totalCount"], 2);
+}
+
+/// The rows of a table by column, with constants and patterns filled in.
+fn unpacked(table: &Value) -> Vec<BTreeMap<String, Value>> {
+    let fill = |pattern: &Value, parts: &[Value]| {
+        let mut parts = parts.iter().map(|part| part.as_str().unwrap());
+        let mut text = String::new();
+        for piece in pattern.as_str().unwrap().split_inclusive('*') {
+            text += piece.trim_end_matches('*');
+            if piece.ends_with('*') {
+                text += parts.next().unwrap();
+            }
+        }
+        assert_eq!(parts.next(), None, "{pattern}");
+        Value::from(text)
+    };
+    let cell = |name: &str, value: &Value| match (&table["patterns"][name], value) {
+        (Value::Null, _) | (_, Value::Null) => value.clone(),
+        (patterns, Value::String(_)) => fill(&patterns[0], std::slice::from_ref(value)),
+        (patterns, Value::Array(parts)) => {
+            let number = usize::try_from(parts[0].as_u64().unwrap()).unwrap();
+            fill(&patterns[number], &parts[1..])
+        }
+        (_, other) => panic!("{other} in the column {name} with a pattern"),
+    };
+    let columns: Vec<&str> =
+        table["columns"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let row = |row: &Value| {
+        let mut cells: BTreeMap<String, Value> = BTreeMap::new();
+        for (name, value) in table["constants"].as_object().unwrap() {
+            cells.insert(name.clone(), value.clone());
+        }
+        for (name, value) in columns.iter().zip(row.as_array().unwrap()) {
+            cells.insert((*name).to_owned(), cell(name, value));
+        }
+        cells
+    };
+    table["rows"].as_array().unwrap().iter().map(row).collect()
+}
+
+/// The cells of an event that is no null, by column.
+fn cells_of(event: &Value) -> BTreeMap<String, Value> {
+    fn add(prefix: &str, value: &Value, cells: &mut BTreeMap<String, Value>) {
+        match value {
+            Value::Null => {}
+            Value::Object(members) if !members.is_empty() => {
+                for (name, value) in members {
+                    let dot = if prefix.is_empty() { "" } else { "." };
+                    add(&format!("{prefix}{dot}{name}"), value, cells);
+                }
+            }
+            value => {
+                cells.insert(prefix.to_owned(), value.clone());
+            }
+        }
+    }
+    let mut cells = BTreeMap::new();
+    for (name, value) in event.as_object().unwrap() {
+        add(if name == "properties" { "" } else { name }, value, &mut cells);
+    }
+    cells
+}
+
+#[tokio::test]
+async fn table_has_every_value_of_the_published_shape() {
+    let kernel = kernel(REAL.clone());
+    let kinds = [
+        "TradeExecution",
+        "OrderRejection",
+        "IndicatorCalculation",
+        "PositionUpdate",
+        "StateChange",
+        "MarketDataEvent",
+        "RiskEvent",
+    ];
+    for (kind, handles) in kinds.iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        let ask = async |format: &str| {
+            let arguments = json!({
+                "runId": RUN_A, "eventType": kind, "pageSize": 120, "format": format,
+                "handles": handles, "maxTokens": 200_000,
+            });
+            call_tool(&kernel, "get_events_by_type", arguments).await.unwrap()
+        };
+        let (events, table) = (ask("events").await, ask("table").await);
+        let rows = unpacked(&table["table"]);
+        let events = events["events"].as_array().unwrap();
+        assert!(!events.is_empty() && rows.len() == events.len(), "{kind}");
+        for (mut row, event) in rows.into_iter().zip(events) {
+            row.retain(|_, value| !value.is_null());
+            assert_eq!(row, cells_of(event), "{kind}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -373,10 +465,9 @@ async fn table_keeps_properties_with_names_of_members_and_dots() {
     let arguments = json!({"runId": own, "eventType": "MarketDataEvent", "format": "table"});
     let reply = call_tool(&kernel, "get_events_by_type", arguments).await.unwrap();
     let table = &reply["table"];
-    let columns = table["columns"].as_array().unwrap();
+    let rows = unpacked(table);
     let cell = |row: usize, name: &str| {
-        let place = columns.iter().position(|column| column == name);
-        table["rows"][row][place.unwrap_or_else(|| panic!("{name} in {table}"))].clone()
+        rows[row].get(name).unwrap_or_else(|| panic!("{name} in {table}")).clone()
     };
     assert_eq!(cell(0, "properties.timestamp"), "t1");
     assert_eq!(cell(1, "properties.eventId"), 8);
