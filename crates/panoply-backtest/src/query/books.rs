@@ -13,7 +13,6 @@ use crate::sealed::books::fills::{self, FillIndex, FillState};
 use crate::sealed::books::trades::{self, Securities};
 use crate::sealed::books::{curve, prices};
 use crate::sealed::dictionary::{Dictionary, Postings};
-use crate::sealed::directory::CHUNK_EVENTS;
 use crate::store::{BlobKey, BlobKind};
 use crate::timestamp::Timestamp;
 
@@ -95,14 +94,6 @@ impl SealedRun {
         let event = self.event(seq)?;
         let quote = prices::quote_of(event.properties());
         Ok(quote.map(|quote| LoggedPrice { seq, time: event.timestamp(), price: quote.last }))
-    }
-
-    /// The time of the event at a seq.
-    pub(crate) fn time_at(&self, seq: u32) -> Result<Timestamp, LogError> {
-        let chunk = self.directory(seq / CHUNK_EVENTS)?;
-        let time = chunk.times.get((seq % CHUNK_EVENTS) as usize);
-        time.map(|time| Timestamp::from_nanos(*time))
-            .ok_or(LogError::Damaged("a sequence number is outside the run"))
     }
 
     /// The last value of an indicator of a security at or before `last`.

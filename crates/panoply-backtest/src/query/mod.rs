@@ -3,7 +3,10 @@
 pub mod aggregate;
 pub mod books;
 pub mod cache;
+mod candidates;
 pub mod divergence;
+mod event_groups;
+mod event_scan;
 pub mod events_query;
 pub mod expression;
 pub mod rates;

@@ -5,12 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use panoply_backtest::error::LogError;
 use panoply_backtest::event::{EventType, Guid};
 use panoply_backtest::query::aggregate::AggregateQuery;
 use panoply_backtest::query::cache::Cache;
+use panoply_backtest::query::events_query::{EventQuery, GroupKey, Top};
+use panoply_backtest::query::expression::Expression;
 use panoply_backtest::query::reader::SealedRun;
 use panoply_backtest::query::selection::{Entity, Filter};
 use panoply_backtest::query::snapshot::View;
@@ -227,6 +230,69 @@ fn aggregate_reads_only_the_two_edge_column_blocks() {
         assert_eq!(run.aggregate(&query, &|| false).unwrap().1.count, 12_001);
     });
     assert_eq!(read.get(&BlobKind::ColumnBlock), Some(&2), "{read:?}");
+}
+
+/// A question about the indicators of a run.
+fn indicators(run: &SealedRun, filter: &str, from: Option<Timestamp>) -> EventQuery {
+    EventQuery {
+        event_type: EventType::IndicatorCalculation,
+        range: run.between(from, None).unwrap(),
+        filter: Some(Expression::parse(filter).unwrap()),
+        group_by: vec![GroupKey::Property("SecuritySymbol".to_owned())],
+        value: Some("Value".to_owned()),
+        percentiles: Vec::new(),
+        percentile_limit: 0,
+        joins: Vec::new(),
+        top: Top::default(),
+    }
+}
+
+#[test]
+fn query_looks_only_at_events_that_the_indexes_leave() {
+    let long = Run::of(LONG);
+    // Each bar has an indicator whose value is the number of the bar and a half.
+    let cases = [
+        // (filter, from, matching, scanned, blocks of the column `Value`)
+        ("SecuritySymbol = 'S3'", None, 4_000, 4_000, 4),
+        ("SecuritySymbol in ('S3', 'S1', 'none')", None, 8_000, 8_000, 4),
+        ("SecuritySymbol = 'none'", None, 0, 0, 0),
+        ("SecuritySymbol = 'S3' and Value >= 15000.5", None, 250, 928, 1),
+        ("Value < 100", None, 100, 4_096, 1),
+        ("8191.5 < Value and Value <= 8192.5", None, 1, 4_096, 1),
+        ("Value > 1000000", None, 0, 0, 0),
+        ("IndicatorName = 'SMA' and severity = 'Error'", None, 0, 0, 0),
+        // Half of the events are before the range.
+        ("SecuritySymbol = 'S0'", Some(4), 2_000, 2_000, 3),
+        // No index decides a choice or a negation: all events of the type are looked at.
+        ("SecuritySymbol = 'S3' or Value < 0", None, 4_000, 16_000, 4),
+        ("not SecuritySymbol = 'S3'", None, 12_000, 16_000, 4),
+        ("SecuritySymbol != 'S3'", None, 12_000, 16_000, 4),
+        ("Value != 1.5", None, 15_999, 16_000, 4),
+    ];
+    for (filter, from, matching, scanned, blocks) in cases {
+        let read = long.reads(|run| {
+            let query = indicators(run, filter, from.map(|eighths| long.time(eighths)));
+            let found = run.query(&query, &|| false).unwrap();
+            assert_eq!((found.matched, found.scanned), (matching, scanned), "{filter}");
+            assert_eq!(found.examined, if from.is_some() { 8_000 } else { 16_000 }, "{filter}");
+        });
+        let values = read.get(&BlobKind::ColumnBlock).copied().unwrap_or_default();
+        assert_eq!(values, blocks, "{filter}: {read:?}");
+        // No event is read: every property has a column.
+        assert_eq!(read.get(&BlobKind::Block), None, "{filter}: {read:?}");
+    }
+}
+
+#[test]
+fn query_without_an_index_stops_when_the_call_does() {
+    let long = Run::of(LONG);
+    long.reads(|run| {
+        let query = indicators(run, "not Value < 0", None);
+        let asked = AtomicUsize::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) == 2;
+        run.query(&query, &stop).unwrap_err();
+        assert_eq!(asked.into_inner(), 3, "asked once per 4096 events");
+    });
 }
 
 #[test]
