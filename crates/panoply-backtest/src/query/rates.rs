@@ -22,6 +22,16 @@ pub struct Rate {
     pub source: Option<(String, Timestamp)>,
 }
 
+impl Rate {
+    /// Where it comes from, in words.
+    pub fn described(&self) -> String {
+        match &self.source {
+            None => "given".to_owned(),
+            Some((symbol, time)) => format!("price of {symbol} at {time}"),
+        }
+    }
+}
+
 /// Converts amounts to one currency.
 pub struct Converter<'a> {
     run: &'a SealedRun,

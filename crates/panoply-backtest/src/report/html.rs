@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use rust_decimal::Decimal;
 
+use super::converted::ConvertedFigures;
 use super::{MoneyFigures, Report};
 use crate::performance::{CurveSource, Point, Trade};
 use crate::position::to_f64;
@@ -27,6 +28,9 @@ pub fn render(report: &Report) -> String {
         escape_html(title)
     );
     heading(&mut out, report, title);
+    if let Some(converted) = &report.figures.converted {
+        converted_cards(&mut out, converted);
+    }
     for (figures, curve) in report.figures.currencies.iter().zip(&report.curves) {
         let currency = match figures.currency.as_str() {
             "" => String::new(),
@@ -67,6 +71,25 @@ th{color:var(--faint);font-weight:500;font-size:13px}
 th:nth-child(-n+4),td:nth-child(-n+4){text-align:left}
 @media print{main{max-width:none}}
 ";
+
+/// Amounts of all currencies in one, and the rates that made them so.
+fn converted_cards(out: &mut String, own: &ConvertedFigures) {
+    let currency = escape_html(&own.currency);
+    let _ = writeln!(out, "<h2>All amounts in {currency}</h2>\n<dl>");
+    for (name, value) in [
+        ("Profit", own.profit),
+        ("Gross profit", own.gross_profit),
+        ("Gross loss", own.gross_loss),
+        ("Commissions", own.commissions),
+    ] {
+        let _ = writeln!(out, "<div><dt>{name}</dt><dd>{value:.2}</dd></div>");
+    }
+    out.push_str("</dl>\n");
+    for rate in &own.rates {
+        let (from, source) = (escape_html(&rate.from), escape_html(&rate.source));
+        let _ = writeln!(out, "<p>1 {from} = {} {currency}: {source}</p>", rate.rate);
+    }
+}
 
 fn heading(out: &mut String, report: &Report, title: &str) {
     let figures = &report.figures;

@@ -1,9 +1,11 @@
 //! The performance report of a run: equity curves, drawdowns and trades, by currency.
 
+pub mod converted;
 pub mod html;
 
 use serde::Serialize;
 
+use self::converted::ConvertedFigures;
 use crate::error::LogError;
 use crate::performance::{CurrencyFigures, CurveSource, Point, Trade};
 use crate::position::to_f64;
@@ -43,6 +45,9 @@ pub struct Figures {
     pub only: Option<MoneyFigures>,
     /// The figures by currency; amounts of different currencies are never added.
     pub currencies: Vec<MoneyFigures>,
+    /// Amounts of all currencies in one, with the rates; absent if none was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub converted: Option<ConvertedFigures>,
 }
 
 /// Key figures in one currency.
@@ -129,6 +134,7 @@ impl SealedRun {
             unusable_fills: head.summary.unusable_fills,
             only,
             currencies,
+            converted: None,
         };
         let run = self.id().to_string();
         Ok(Report { run, header, figures, curves, trades: closed.collect() })

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use panoply_contract::prelude::*;
 use serde_json::{Value, json};
 
+use super::money::{Amounts, Conversion, GivenRate, WireRate};
 use super::page;
 use super::params::RunId;
 use super::query_spec::QuerySpec;
@@ -51,6 +52,13 @@ pub(crate) struct Params {
     run_id: RunId,
     /// The run to compare it with (GUID).
     other_run_id: RunId,
+    /// Also convert profit and commissions to this currency, with `rates` or with the last prices of
+    /// currency pairs in each log.
+    #[schemars(length(max = 32))]
+    currency: Option<String>,
+    /// Rates for the conversion.
+    #[schemars(length(max = 50))]
+    rates: Option<Vec<GivenRate>>,
 }
 
 /// The comparison of two runs.
@@ -131,10 +139,27 @@ struct ComparisonMetadata {
     run_id: String,
     /// The second run.
     other_run_id: String,
+    /// The rates of the conversion in the first run, if amounts were converted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rates: Option<Vec<WireRate>>,
+    /// Those in the second run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_rates: Option<Vec<WireRate>>,
 }
 
-/// The figures of one run, by name. Money has one figure per currency.
-fn figures(run: &SealedRun, cx: &CallContext) -> Result<Vec<(String, Option<f64>)>, ToolError> {
+/// The figures of one run, and the rates of its conversion.
+struct RunFigures {
+    rows: Vec<(String, Option<f64>)>,
+    rates: Option<Vec<WireRate>>,
+}
+
+/// The figures of one run, by name. Money has one figure per currency, and one in the requested
+/// currency.
+fn figures(
+    run: &SealedRun,
+    conversion: &Conversion,
+    cx: &CallContext,
+) -> Result<RunFigures, ToolError> {
     let stop = || cx.cancel.is_cancelled();
     let head = run.head();
     let mut found = vec![("events".to_owned(), Some(f64::from(head.events)))];
@@ -175,9 +200,35 @@ fn figures(run: &SealedRun, cx: &CallContext) -> Result<Vec<(String, Option<f64>
             found.push((named(name, &own.currency), value));
         }
     }
+    let amounts: Vec<Amounts> = end.pnl.iter().map(Amounts::from).collect();
+    let rates = converted(run, conversion, &amounts, &mut found)?;
     found.push(("open orders at the end".to_owned(), Some(end.open_orders as f64)));
     found.push(("events with errors".to_owned(), Some(head.problems[0] as f64)));
-    Ok(found)
+    Ok(RunFigures { rows: found, rates })
+}
+
+/// Adds profit and commissions in the requested currency; returns the rates.
+fn converted(
+    run: &SealedRun,
+    conversion: &Conversion,
+    amounts: &[Amounts],
+    found: &mut Vec<(String, Option<f64>)>,
+) -> Result<Option<Vec<WireRate>>, ToolError> {
+    let Some(currency) = conversion.currency() else { return Ok(None) };
+    let last = run.head().events.saturating_sub(1);
+    let (pnl, rates) = conversion.pnl(run, last, amounts)?;
+    let all = &run.head().summary.currencies;
+    let commissions: Vec<(&str, rust_decimal::Decimal)> =
+        all.iter().map(|own| (own.currency.as_str(), own.commission)).collect();
+    for (name, value) in [
+        ("profit and loss", pnl.total),
+        ("realized", pnl.realized),
+        ("unrealized", pnl.unrealized),
+        ("commission", conversion.sum(run, last, &commissions)?),
+    ] {
+        found.push((format!("{name}, all in {currency}"), value));
+    }
+    Ok(rates)
 }
 
 /// Figures of both runs side by side, in the order of the first run.
@@ -288,7 +339,10 @@ pub(super) fn call(
 ) -> Result<Reply<Output>, ToolError> {
     let first = service.run(&params.run_id.0)?;
     let second = service.run(&params.other_run_id.0)?;
-    let rows = rows(figures(&first, cx)?, figures(&second, cx)?);
+    let conversion = Conversion::new(params.currency.as_deref(), params.rates.as_deref())?;
+    let of_first = figures(&first, &conversion, cx)?;
+    let of_second = figures(&second, &conversion, cx)?;
+    let rows = rows(of_first.rows, of_second.rows);
     let parameters = parameters(&first, &second);
     let headers = (&first.head().header, &second.head().header);
     let differs =
@@ -312,6 +366,8 @@ pub(super) fn call(
     let metadata = ComparisonMetadata {
         run_id: first.id().to_string(),
         other_run_id: second.id().to_string(),
+        rates: of_first.rates,
+        other_rates: of_second.rates,
     };
     let data = Output {
         figures: rows,

@@ -206,6 +206,32 @@ impl Conversion {
         Ok((pnl, non_empty(rates)))
     }
 
+    /// The requested currency.
+    pub(crate) fn currency(&self) -> Option<&str> {
+        self.to.as_deref()
+    }
+
+    /// The sum of amounts in several currencies at the rates after the event at `last`; `None` if
+    /// no currency was requested.
+    pub(crate) fn sum(
+        &self,
+        run: &SealedRun,
+        last: u32,
+        amounts: &[(&str, Decimal)],
+    ) -> Result<Option<f64>, ToolError> {
+        let Some(to) = &self.to else { return Ok(None) };
+        let converter = Converter::new(run, to, &self.given);
+        let mut total = Decimal::ZERO;
+        for (currency, amount) in amounts.iter().filter(|(_, amount)| !amount.is_zero()) {
+            let rate = converter.rate(currency, last).map_err(tool_error)?;
+            let rate = rate.ok_or_else(|| no_rate(currency, to))?;
+            let part = amount.checked_mul(rate.rate).and_then(|part| total.checked_add(part));
+            total =
+                part.ok_or_else(|| ToolError::system("an amount exceeds the range of decimals"))?;
+        }
+        Ok(Some(to_f64(total)))
+    }
+
     fn unconverted(by_currency: Vec<CurrencyPnl>) -> Pnl {
         match by_currency.as_slice() {
             [only] => Pnl {
@@ -249,15 +275,8 @@ fn no_rate(from: &str, to: &str) -> ToolError {
 }
 
 fn wire_rate(rate: Rate) -> WireRate {
-    WireRate {
-        rate: to_f64(rate.rate),
-        from: rate.from,
-        to: rate.to,
-        source: match rate.source {
-            None => "given".to_owned(),
-            Some((symbol, time)) => format!("price of {symbol} at {time}"),
-        },
-    }
+    let source = rate.described();
+    WireRate { rate: to_f64(rate.rate), from: rate.from, to: rate.to, source }
 }
 
 impl Pnl {

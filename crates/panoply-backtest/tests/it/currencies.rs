@@ -203,3 +203,96 @@ async fn comparison_and_report_never_add_currencies() {
     );
     assert!(html.contains(" in JPY") && html.contains(" in USD"));
 }
+
+/// The close of the last bar of USD/JPY in the log.
+fn last_close() -> f64 {
+    let bars = String::from_utf8(golden("nautilus_two.jsonl.zst")).unwrap();
+    let mut close = bars.lines().filter_map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let is_pair = line["bar_type"].as_str().is_some_and(|own| own.starts_with("USD/JPY"));
+        is_pair.then(|| number(&line["close"]))
+    });
+    close.next_back().unwrap()
+}
+
+/// What the engine earned and paid in each currency: dollars, yen.
+fn earned(name: &str) -> (f64, f64) {
+    let truth = truth("nautilus_two");
+    let of = |currency: &str| {
+        let money = truth["money"].as_array().unwrap();
+        let own = money.iter().find(|own| own["currency"] == currency).unwrap();
+        match name {
+            "realized" => number(&own["balance"]) - number(&own["start"]),
+            name => number(&own[name]),
+        }
+    };
+    (of("USD"), of("JPY"))
+}
+
+#[tokio::test]
+async fn comparison_converts_amounts_only_with_stated_rates() {
+    let (kernel, run) = two_currencies().await;
+    let ask = async |more: Value| {
+        let mut arguments = json!({"runId": run, "otherRunId": run});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call_tool(&kernel, "compare_runs", arguments).await
+    };
+    let figure = |reply: &Value, name: &str| {
+        let rows = reply["figures"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["figure"] == name);
+        row.map(|row| (number(&row["first"]), number(&row["second"])))
+    };
+    let apart = ask(json!({})).await.unwrap();
+    assert_eq!(figure(&apart, "realized, all in USD"), None);
+    assert_eq!(apart["metadata"].get("rates"), None);
+
+    let given = json!({"currency": "USD", "rates": [{"currency": "JPY", "rate": 0.0065}]});
+    let given = ask(given).await.unwrap();
+    let by_log = ask(json!({"currency": "USD"})).await.unwrap();
+    for (figure_name, engine_name) in [("realized", "realized"), ("commission", "commissions")] {
+        let (usd, jpy) = earned(engine_name);
+        assert!(usd != 0.0 && jpy != 0.0, "{figure_name}");
+        for (reply, rate) in [(&given, 0.0065), (&by_log, 1.0 / last_close())] {
+            let name = format!("{figure_name}, all in USD");
+            let (first, second) = figure(reply, &name).unwrap();
+            near(first, usd + jpy * rate, 1e-6, &name);
+            near(second, first, 0.0, &name);
+            // The amounts in each currency stay.
+            near(figure(reply, &format!("{figure_name} (JPY)")).unwrap().0, jpy, 1e-6, "apart");
+        }
+    }
+    assert_eq!(given["metadata"]["rates"][0]["source"], "given");
+    let source = by_log["metadata"]["otherRates"][0]["source"].as_str().unwrap();
+    assert!(source.starts_with("price of USD/JPY at 2024-01-0"), "{source}");
+    let unknown = ask(json!({"currency": "CHF"})).await.unwrap_err();
+    assert_eq!(unknown["code"], "INVALID_PARAMETER");
+    assert!(unknown["message"].as_str().unwrap().contains("no price of"), "{unknown}");
+}
+
+#[test]
+fn report_converts_amounts_only_with_stated_rates() {
+    use panoply_backtest::report::converted::NotConverted;
+    use rust_decimal::Decimal;
+    let (store, _) = imported(&[&golden("nautilus_two.jsonl.zst")], "");
+    let run = crate::helpers::open(store.as_ref(), store.runs().unwrap()[0].id);
+    let given = [("JPY".to_owned(), Decimal::new(65, 4))].into();
+    let ((usd, jpy), fees) = (earned("realized"), earned("commissions"));
+    for (given, rate, source) in [
+        (given, 0.0065, "given"),
+        (Default::default(), 1.0 / last_close(), "price of USD/JPY at 2024-01-0"),
+    ] {
+        let converted = run.converted_figures("USD", &given).unwrap();
+        // All positions are closed at the end, so the change of the curves is what was realized.
+        near(converted.profit, usd + jpy * rate, 1e-6, source);
+        near(converted.commissions, fees.0 + fees.1 * rate, 1e-6, source);
+        near(converted.rates[0].rate, rate, 1e-12, source);
+        assert!(converted.rates[0].source.starts_with(source), "{converted:?}");
+        let mut report = run.performance_report(Default::default()).unwrap();
+        assert_eq!(report.figures.converted, None);
+        report.figures.converted = Some(converted);
+        let html = panoply_backtest::report::html::render(&report);
+        assert!(html.contains("All amounts in USD") && html.contains(source), "{source}");
+    }
+    let missing = run.converted_figures("CHF", &Default::default()).unwrap_err();
+    assert!(matches!(missing, NotConverted::NoRate { .. }), "{missing}");
+}

@@ -79,6 +79,13 @@ pub struct BacktestReport {
     /// Write an HTML page with curves and trades to this file, which must not exist
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Also give all amounts in this currency, with `--rate` or the last prices of currency pairs
+    /// in the log
+    #[arg(long)]
+    pub currency: Option<String>,
+    /// Value of one unit of a currency in that currency, such as JPY=0.0067
+    #[arg(long, value_name = "CURRENCY=RATE", requires = "currency")]
+    pub rate: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
