@@ -16,6 +16,12 @@ use crate::position::{decimal, to_f64};
 use crate::query::reader::SealedRun;
 use crate::timestamp::Timestamp;
 
+/// Bytes of a reply besides the points of the equity curve.
+const REPLY_BYTES: usize = 80_000;
+/// Upper bound of the JSON of a point of the equity curve: a time of 30 characters, two doubles of at
+/// most 24, and the names. All requested points fit.
+const POINT_BYTES: usize = 130;
+
 pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "get_performance",
     title: "Performance",
@@ -329,7 +335,8 @@ pub(super) fn call(
             currencies: run.head().curves.iter().map(|own| own.currency.clone()).collect(),
         },
     };
-    Ok(reply(&run, data, &params.run_id.0))
+    let bytes = REPLY_BYTES.saturating_add(shown_points.saturating_mul(POINT_BYTES));
+    Ok(reply(&run, data, &params.run_id.0).up_to_bytes(bytes))
 }
 
 fn reply(run: &SealedRun, data: Output, run_id: &str) -> Reply<Output> {

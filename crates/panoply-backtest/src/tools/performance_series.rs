@@ -78,8 +78,8 @@ impl TradeFigures {
     }
 }
 
-/// At most about `limit` points: the first and last, the smallest and largest of equal shares of the
-/// points, and the ends of the deepest drawdown. Means would hide what the drawdown needs.
+/// At most `limit` points: the first and last, the ends of the deepest drawdown, and the smallest and
+/// largest of equal shares of the points. Means would hide what the drawdown needs.
 pub(super) fn equity(points: &[Point], limit: usize) -> Vec<EquityPoint> {
     if limit == 0 {
         return Vec::new();
@@ -107,15 +107,7 @@ pub(super) fn equity(points: &[Point], limit: usize) -> Vec<EquityPoint> {
 }
 
 fn extremes(points: &[Point], limit: usize) -> Vec<usize> {
-    let share = points.len().div_ceil((limit / 2).max(1));
     let mut chosen = vec![0, points.len() - 1];
-    for (number, part) in points.chunks(share).enumerate() {
-        let first = number * share;
-        let by_value = |(_, point): &(usize, &Point)| point.value;
-        let lowest = part.iter().enumerate().min_by_key(by_value);
-        let highest = part.iter().enumerate().max_by_key(by_value);
-        chosen.extend([lowest, highest].into_iter().flatten().map(|(place, _)| first + place));
-    }
     let deepest = drawdowns(points).into_iter().max_by_key(|own| own.depth());
     if let Some(deepest) = deepest {
         let ends = [deepest.peak, deepest.trough];
@@ -124,6 +116,15 @@ fn extremes(points: &[Point], limit: usize) -> Vec<usize> {
             ends.iter().filter_map(|time| points.iter().rposition(|own| own.time == *time)),
         );
     }
+    let share = points.len().div_ceil((limit.saturating_sub(chosen.len()) / 2).max(1));
+    for (number, part) in points.chunks(share).enumerate() {
+        let first = number * share;
+        let by_value = |(_, point): &(usize, &Point)| point.value;
+        let lowest = part.iter().enumerate().min_by_key(by_value);
+        let highest = part.iter().enumerate().max_by_key(by_value);
+        chosen.extend([lowest, highest].into_iter().flatten().map(|(place, _)| first + place));
+    }
+    chosen.truncate(limit);
     chosen
 }
 
@@ -142,7 +143,7 @@ mod tests {
         values[4321] = -500;
         let points: Vec<Point> = (0..).zip(&values).map(|(n, value)| point(n, *value)).collect();
         let shown = equity(&points, 50);
-        assert!(shown.len() <= 54, "{}", shown.len());
+        assert!((40..=50).contains(&shown.len()), "{}", shown.len());
         let seen: Vec<f64> = shown.iter().map(|own| own.value).collect();
         assert_eq!(seen.first(), Some(&1000.0));
         assert_eq!(seen.last(), Some(&to_f64(points[4999].value)));
@@ -150,6 +151,10 @@ mod tests {
         let deepest = shown.iter().map(|own| own.drawdown).fold(0.0, f64::min);
         assert!((deepest + 9500.0).abs() < 1e-9, "{deepest}");
         assert_eq!(equity(&points[..40], 50).len(), 40);
+        for limit in [1, 2, 3, 4, 5, 7, 199, 2000] {
+            let shown = equity(&points, limit).len();
+            assert!((1..=limit).contains(&shown), "{shown} of {limit}");
+        }
         assert!(equity(&points, 0).is_empty() && equity(&[], 50).is_empty());
     }
 }
