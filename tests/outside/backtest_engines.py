@@ -8,15 +8,18 @@ import tempfile
 import uuid
 
 import engines
+import rpc
 import server
+
+# Of each engine, at least.
+MOMENTS = 50
 
 
 def main() -> None:
     given = server.arguments()
     with server.home() as environment, tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        run = lambda *words: subprocess.run([given.panoply, *words], env=environment, check=True, capture_output=True, text=True).stdout
-        judge = Judge(run)
+        judge = Judge(given.panoply, environment)
         judge.backtesting_py(engines.backtesting_py(folder), folder)
         judge.nautilus(engines.nautilus(folder), folder)
         judge.nautilus_two(engines.nautilus_two(folder), folder)
@@ -32,8 +35,20 @@ def vectorbt(folder: pathlib.Path) -> dict:
 
 
 class Judge:
-    def __init__(self, panoply):
-        self.panoply = panoply
+    def __init__(self, program: pathlib.Path, environment: dict):
+        self.program, self.environment = program, environment
+
+    def panoply(self, *words: str) -> str:
+        return subprocess.run([self.program, *words], env=self.environment, check=True, capture_output=True, text=True).stdout
+
+    def states(self, run: str, moments: list) -> list:
+        """The state at each moment, asked in one session."""
+        with rpc.session(self.program, home=self.environment["PANOPLY_HOME"]) as session:
+            replies = [session.call("get_state_snapshot", {"runId": run, "timestamp": zoned(moment["time"])}) for moment in moments]
+        failed = [reply.seen for reply in replies if reply.error]
+        if failed or len(moments) < MOMENTS:
+            raise SystemExit(f"FAILED: {len(moments)} moments, at least {MOMENTS} are compared {failed[:1]}")
+        return [reply.data["state"] for reply in replies]
 
     def imported(self, *files: pathlib.Path, warnings: int = 0) -> str:
         said = json.loads(self.panoply("backtest", "import", "--json", "--symbol", "TEST", *map(str, files)))
@@ -51,12 +66,13 @@ class Judge:
     def backtesting_py(self, truth: dict, folder: pathlib.Path) -> None:
         run = self.imported(folder / "trades.csv", folder / "equity.csv")
         server.expect(self.count(run, "TradeExecution") == 2 * truth["trades"], f"backtesting.py: {truth['trades']} trades, each in and out")
-        for moment in truth["moments"]:
-            held = self.ask("get_state_snapshot", runId=run, timestamp=moment["time"] + "Z")["state"]["positions"][0]
+        moments = [moment for moment in truth["moments"] if moment["traded"]]
+        for moment, state in zip(moments, self.states(run, moments)):
+            held = state["positions"][0]
             same = near(held["quantity"], moment["quantity"], 1e-9) and near(held["realizedPnL"], moment["realized"], 1e-6)
             if not same:
                 raise SystemExit(f"FAILED: at {moment['time']} the engine held {moment}, we say {held}")
-        print(f"ok: backtesting.py: position and realized profit agree at {len(truth['moments'])} moments")
+        print(f"ok: backtesting.py: position and realized profit agree at {len(moments)} moments")
         figures = json.loads(self.panoply("backtest", "report", run, "--json"))
         server.expect(near(figures["end"], truth["equityFinal"], 1e-6), f"backtesting.py: final equity is {truth['equityFinal']:.2f}")
         server.expect(near(figures["maxDrawdownPercent"], truth["maxDrawdownPercent"], 1e-9), f"backtesting.py: deepest fall is {truth['maxDrawdownPercent']:.4f} %")
@@ -69,10 +85,10 @@ class Judge:
             counted[name] = self.changes(run, status)
         expected = {name: truth[name] for name in counted}
         server.expect(counted == expected, f"nautilus_trader: {expected} {counted if counted != expected else ''}")
-        for moment in truth["moments"]:
-            state = self.ask("get_state_snapshot", runId=run, timestamp=moment["time"], securitySymbol=moment["symbol"])["state"]
-            held = sum(position["quantity"] for position in state["positions"])
-            orders = [order["orderId"] for order in state["activeOrders"]]
+        for moment, state in zip(truth["moments"], self.states(run, truth["moments"])):
+            of = lambda list: [own for own in list if own["securitySymbol"] == moment["symbol"]]
+            held = sum(position["quantity"] for position in of(state["positions"]))
+            orders = [order["orderId"] for order in of(state["activeOrders"])]
             open_orders = [str(uuid.uuid5(uuid.UUID(run), f"order {order}")) for order in moment["openOrders"]]
             if held != float(moment["quantity"]) or orders != open_orders:
                 raise SystemExit(f"FAILED: at {moment['time']} the engine had {moment}, we say {state}")
@@ -89,18 +105,17 @@ class Judge:
         """Engines whose files have fills and the value of the account. backtrader's have no commissions: each fill says so."""
         run = self.imported(*files, warnings=truth["fills"] if engine == "backtrader" else 0)
         server.expect(self.count(run, "TradeExecution") == truth["fills"], f"{engine}: {truth['fills']} fills")
-        for moment in truth["moments"][:: max(1, len(truth["moments"]) // 60)]:
-            state = self.ask("get_state_snapshot", runId=run, timestamp=moment["time"])["state"]
+        for moment, state in zip(truth["moments"], self.states(run, truth["moments"])):
             held = {position["securitySymbol"]: float(position["quantity"]) for position in state["positions"]}
             for symbol, quantity in moment["positions"].items():
                 if not near(held.get(symbol, 0), quantity, 1e-9):
                     raise SystemExit(f"FAILED: {engine}: at {moment['time']} the engine held {moment}, we say {held}")
-        print(f"ok: {engine}: positions of two securities agree at {len(truth['moments'][:: max(1, len(truth['moments']) // 60)])} moments")
-        result = self.ask("get_performance", runId=run, equityPoints=2000)
+        print(f"ok: {engine}: positions of two securities agree at {len(truth['moments'])} moments")
+        result = self.ask("get_performance", runId=run, equityPoints=1000)
         ours = {point["time"]: point["value"] for point in result["equity"]}
         compared = [moment for moment in truth["moments"] if moment["time"] in ours]
         wrong = [moment for moment in compared if not near(ours[moment["time"]], moment["equity"], 1e-6)]
-        server.expect(len(compared) >= 50 and not wrong, f"{engine}: the value of the account agrees at {len(compared)} moments {wrong[:1]}")
+        server.expect(len(compared) >= MOMENTS and not wrong, f"{engine}: the value of the account agrees at {len(compared)} moments {wrong[:1]}")
         server.expect(near(result["end"], truth["equityFinal"], 1e-6), f"{engine}: the final value is {truth['equityFinal']:.2f}")
         if engine == "vectorbt":
             fees = self.ask("aggregate_metrics", runId=run, eventType="TradeExecution", propertyPath="$.Commission", aggregations=["sum"])
@@ -113,6 +128,17 @@ class Judge:
         ends = {balance["currency"]: balance["last"] for balance in books["balances"] if balance["what"] == "balance"}
         for money in truth["money"]:
             server.expect(near(ends[money["currency"]], float(money["balance"]), 1e-9), f"nautilus_trader: the balance is {money['balance']} {money['currency']}")
+        start = {money["currency"]: float(money["start"]) for money in truth["money"]}
+        compared = {currency: 0 for currency in start}
+        for moment, state in zip(truth["moments"], self.states(run, truth["moments"])):
+            theirs = (float(moment["quantity"]), float(moment["unrealized"]), float(moment["balance"]) - start[moment["currency"]])
+            ours = state_of(state, moment["symbol"], moment["currency"])
+            # The engine rounds unrealized profit to the smallest unit of the currency.
+            unit = 0.5 if moment["currency"] == "JPY" else 0.005
+            if not all(near(own, other, most) for own, other, most in zip(ours, theirs, (0, unit, 1e-6))):
+                raise SystemExit(f"FAILED: at {moment['time']} the engine had {moment}, we say {ours}")
+            compared[moment["currency"]] += 1
+        server.expect(min(compared.values()) >= MOMENTS, f"nautilus_trader: position, unrealized and realized profit agree at {compared} moments")
 
     def changes(self, run: str, status: str) -> int:
         """How many orders were once in this state."""
@@ -128,6 +154,19 @@ class Judge:
         books = self.ask("reconcile_run", runId=run)
         server.expect(books["agrees"], f"{engine}: fills, positions and balance agree {books['firstParting'] or ''}")
         return {balance["what"]: balance for balance in books["balances"]}
+
+
+def state_of(state: dict, symbol: str, currency: str) -> tuple:
+    """Quantity and unrealized profit of a security, and what was realized in its currency; 0 before its first fill."""
+    held = next((position for position in state["positions"] if position["securitySymbol"] == symbol), {"quantity": 0, "unrealizedPnL": 0})
+    amounts = state["pnl"].get("byCurrency") or [state["pnl"]]
+    realized = next((own["realized"] for own in amounts if own.get("currency") == currency), 0)
+    return held["quantity"], held["unrealizedPnL"], realized
+
+
+def zoned(time: str) -> str:
+    """backtesting.py's times have no time zone."""
+    return time if time.endswith("Z") or "+" in time else time + "Z"
 
 
 def near(ours, theirs: float, tolerance: float) -> bool:

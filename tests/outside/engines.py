@@ -38,9 +38,9 @@ def backtesting_py(folder: pathlib.Path) -> dict:
                 side(size=self.dice.randrange(5, 40), tag=self.dice.choice(["calm", "brave"]))
             if len(self.data) % 9 == 0:
                 self.position.close(0.5)
-            if len(self.data) % 10 == 5:
+            if len(self.data) % 4 == 1:
                 closed = sum(trade.pl for trade in self.closed_trades)
-                truth.append({"time": self.data.index[-1].isoformat(), "quantity": int(self.position.size), "realized": closed})
+                truth.append({"time": self.data.index[-1].isoformat(), "quantity": int(self.position.size), "realized": closed, "traded": bool(self.trades or self.closed_trades)})
 
     index = pandas.date_range("2024-01-01", periods=240, freq="D")
     bars = pandas.DataFrame(walk(3, 100.0, 240, 2.0), columns=["Open", "High", "Low", "Close"], index=index)
