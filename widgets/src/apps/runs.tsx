@@ -1,19 +1,22 @@
-// Runs: the list, the explorer of one run, and the comparison of two up to their first difference.
+// Runs: the list, the explorer of one run, the comparison of two up to their first difference, and
+// the table of a sweep.
 
 import { useState } from "preact/hooks";
 import { context, run } from "../backtest/run";
 import { amount, date, dateTime, number } from "../common/format";
 import { Choice, Empty, Field, Rows, Sections, Shown, Tiles, useSection, useTool, Wait } from "./parts";
+import { SweepTable } from "./runs_sweep";
 import { reader, t, useTab } from "./state";
 
 export function Runs() {
-  const [section, go] = useSection(["runs", "run", "events", "compare"]);
+  const [section, go] = useSection(["runs", "run", "events", "compare", "sweep"]);
   const [runId, setRunId] = useTab("runs.run", "");
   const names: [string, string][] = [
     ["runs", t("Runs", "รายการ")],
     ["run", t("Explore", "สำรวจ")],
     ["events", t("Events", "เหตุการณ์")],
     ["compare", t("Compare", "เปรียบเทียบ")],
+    ["sweep", t("Sweep", "ชุดพารามิเตอร์")],
   ];
   return (
     <>
@@ -22,6 +25,7 @@ export function Runs() {
       {section === "run" && (runId ? <Explore runId={runId} /> : <NoRun />)}
       {section === "events" && (runId ? <Events runId={runId} /> : <NoRun />)}
       {section === "compare" && <Compare runId={runId} />}
+      {section === "sweep" && <SweepTable open={(id) => { setRunId(id); go("run"); }} />}
     </>
   );
 }
