@@ -45,11 +45,11 @@ pub(crate) fn at_least(name: &str, value: f64, unit: &str, goal: f64) {
     print_line(&format!("  {name:<46} {value:>10.0} {unit}   goal {goal} {unit}: {verdict}\n"));
 }
 
-/// Prints a peer's figure, ours, and their ratio.
-pub(crate) fn compared(name: &str, ours: f64, theirs: f64, unit: &str) {
-    let ratio = theirs / ours;
+/// Prints a peer's figure, ours, and their ratio, and whether ours is smaller.
+pub(crate) fn ahead(name: &str, ours: f64, theirs: f64, unit: &str) {
+    let (ratio, verdict) = (theirs / ours, verdict(ours < theirs));
     print_line(&format!(
-        "  {name:<46} {theirs:>10.2} {unit}  {ours:>8.3} {unit}  {ratio:>8.1} ×\n"
+        "  {name:<46} {theirs:>10.2} {unit}  {ours:>8.3} {unit}  {ratio:>8.1} ×  {verdict}\n"
     ));
 }
 

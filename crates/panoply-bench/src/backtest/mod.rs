@@ -8,6 +8,7 @@
 
 mod clients;
 mod generate;
+mod grouped;
 mod import;
 mod peers;
 pub(crate) mod queries;

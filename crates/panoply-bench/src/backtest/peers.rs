@@ -14,6 +14,11 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/backtest.py");
 /// The Python environment of `./test`.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/python/bin/python");
 
+/// The environment that is made if that of `./test` does not exist.
+const OWN_PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/bench-python");
+/// The versions of `./test`.
+const REQUIREMENTS: &str = include_str!("../../../../tests/outside/requirements.txt");
+
 const PEERS: [&str; 3] = ["SQLite", "DuckDB", "polars"];
 
 /// The named peers; without names all or none, depending on `all`.
@@ -46,7 +51,7 @@ pub(crate) fn run(
     let queries: Vec<&Value> = answered.iter().map(|own| pointer(own, "/question")).collect();
     let file = folder.join("questions.json");
     std::fs::write(&file, serde_json::to_vec(&queries)?)?;
-    let output = Command::new(python())
+    let output = Command::new(python()?)
         .args([Path::new(SCRIPT), log, &file, folder])
         .args(selected)
         .stdin(Stdio::null())
@@ -59,12 +64,11 @@ pub(crate) fn run(
     let mut differences = Vec::new();
     for (name, peer) in peers.as_object().ok_or("no peers")? {
         if let Some(missing) = pointer(peer, "/missing").as_str() {
-            report::remark(&format!("{name} was not measured: {missing} ({HOW})"));
-            continue;
+            return Err(format!("{name} is not installed: {missing}").into());
         }
         report::heading(
             &format!("Beside {name}"),
-            "milliseconds of theirs and ours, medians; ours go through the whole pipeline",
+            "milliseconds of processor time of a query, theirs and ours; ours go through the whole pipeline",
         );
         let loaded = pointer(peer, "/loaded");
         let rate =
@@ -76,10 +80,8 @@ pub(crate) fn run(
             answered.iter().zip(pointer(peer, "/answers").as_array().ok_or("no answers")?)
         {
             let what = text(pointer(own, "/question"), "name");
-            let (ours, their) = (pointer(own, "/median").as_f64(), pointer(theirs, "/ms").as_f64());
-            if let (Some(ours), Some(their)) = (ours, their) {
-                report::compared(what, ours, their, "ms");
-            }
+            let of = |value: &Value, name: &str| pointer(value, name).as_f64().unwrap_or(f64::NAN);
+            report::ahead(what, of(own, "/processor"), of(theirs, "/cpuMs"), "ms");
             if let Some(found) =
                 workload::difference(pointer(own, "/answer"), pointer(theirs, "/answer"))
             {
@@ -96,10 +98,31 @@ pub(crate) fn run(
     }
 }
 
-const HOW: &str = "target/tools/python/bin/pip install duckdb polars";
-
-/// The Python of `./test` if it exists; SQLite works with any Python.
-fn python() -> PathBuf {
-    let own = PathBuf::from(PYTHON);
-    if own.exists() { own } else { PathBuf::from("python3") }
+/// The Python with DuckDB and polars: that of `./test`, or one that is made here.
+fn python() -> Outcome<PathBuf> {
+    let made = PathBuf::from(OWN_PYTHON);
+    for python in [PathBuf::from(PYTHON), made.join("bin/python")] {
+        let has_peers = Command::new(&python).args(["-c", "import duckdb, polars"]).output();
+        if has_peers.is_ok_and(|done| done.status.success()) {
+            return Ok(python);
+        }
+    }
+    let run = |program: &Path, arguments: &[&str]| -> Outcome {
+        let status = Command::new(program).args(arguments).stdout(Stdio::null()).status()?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("`{}` failed", program.display()).into())
+        }
+    };
+    run(Path::new("python3"), &["-m", "venv", OWN_PYTHON])?;
+    let python = made.join("bin/python");
+    let mut install = vec!["-m", "pip", "install", "--quiet"];
+    let wanted: Vec<&str> = REQUIREMENTS
+        .lines()
+        .filter(|line| line.starts_with("duckdb==") || line.starts_with("polars=="))
+        .collect();
+    install.extend(wanted);
+    run(&python, &install)?;
+    Ok(python)
 }

@@ -42,9 +42,12 @@ pub(crate) async fn measure(home: &Path, queries: &Path) -> Outcome<Value> {
         let (reply, first) =
             server.query(text(&question, "tool"), workload::short_arguments(&question)).await?;
         let answer = workload::answer(&question, &reply)?;
+        let before = import::cpu_seconds()?;
         let times = server.times(&question).await?;
+        let processor = (import::cpu_seconds()? - before) * 1e3 / times.len() as f64;
         answered.push(json!({
             "question": question, "answer": answer, "first": first, "median": median(&times),
+            "processor": processor,
         }));
     }
     let first = answered.first().map(|own| workload::pointer(own, "/question/runId").clone());

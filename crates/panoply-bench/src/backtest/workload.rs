@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::generate::Facts;
+use super::grouped;
 use crate::Outcome;
 
 /// The six queries of the contract, some in several variants.
@@ -37,7 +38,7 @@ pub(crate) fn all(facts: &Facts) -> Vec<Value> {
             json!({}),
         )
     };
-    vec![
+    let mut all = vec![
         page("trades, first page", "by_type", typed("TradeExecution", json!(0))),
         page("trades, last page", "by_type", typed("TradeExecution", json!("last"))),
         page("indicators, first page", "by_type", typed("IndicatorCalculation", json!(0))),
@@ -69,13 +70,16 @@ pub(crate) fn all(facts: &Facts) -> Vec<Value> {
             json!({"runId": run, "pageSize": 100, "severityFilter": "Error"}),
             json!({}),
         ),
-    ]
+    ];
+    all.extend(grouped::all(&run));
+    all
 }
 
 /// Goal for a page, in milliseconds.
 const PAGE: f64 = 5.0;
 
-fn question(name: &str, kind: &str, goal: f64, own: Value, more: Value) -> Value {
+/// A question with the tool's arguments.
+pub(crate) fn question(name: &str, kind: &str, goal: f64, own: Value, more: Value) -> Value {
     let mut all = json!({"name": name, "kind": kind, "goal": goal, "tool": tool_of(kind)});
     for part in [own, more] {
         if let (Some(all), Value::Object(part)) = (all.as_object_mut(), part) {
@@ -92,6 +96,8 @@ fn tool_of(kind: &str) -> &'static str {
         "aggregate" => "aggregate_metrics",
         "snapshot" => "get_state_snapshot",
         "incomplete" => "query_event_sequence",
+        "grouped_aggregate" => "aggregate_metrics",
+        "query_events" => "query_events",
         _ => "get_validation_errors",
     }
 }
@@ -109,7 +115,7 @@ pub(crate) fn text<'a>(question: &'a Value, name: &str) -> &'a str {
 
 /// The tool's arguments.
 pub(crate) fn arguments(question: &Value) -> Value {
-    let own = |name: &str| !matches!(name, "name" | "kind" | "goal" | "tool");
+    let own = |name: &str| !matches!(name, "name" | "kind" | "goal" | "tool" | "conditions");
     let members = question.as_object().cloned().unwrap_or_default();
     Value::Object(members.into_iter().filter(|(name, _)| own(name)).collect())
 }
@@ -146,6 +152,7 @@ pub(crate) fn answer(question: &Value, reply: &Value) -> Outcome<Value> {
             json!({"total": total("totalSequences"), "ids": ids("sequences", "rootEventId")})
         }
         "errors" => json!({"total": total("totalCount")}),
+        "grouped_aggregate" | "query_events" => grouped::answer(question, reply),
         "aggregate" => reply.get("aggregations").cloned().ok_or("no aggregations")?,
         _ => {
             let symbol = |item: &Value| text(item, "securitySymbol").to_owned();
