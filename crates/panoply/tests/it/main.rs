@@ -30,6 +30,7 @@ mod place;
 mod preferences;
 mod rmf;
 mod rmf_faults;
+mod rmf_swap;
 mod setup;
 mod setup_files;
 mod stdio;

@@ -34,13 +34,13 @@ const CODES: [&str; 12] = [
     "SCBRMNDQ(E)",
 ];
 
-fn before() -> Vec<Fund> {
+pub(crate) fn before() -> Vec<Fund> {
     let bundled = FundCatalog::bundled().unwrap();
     CODES.iter().map(|code| bundled.find(code).unwrap().clone()).collect()
 }
 
 /// The API has other returns than the home, and one NAV more.
-fn api() -> Stub {
+pub(crate) fn api() -> Stub {
     let mut funds = before();
     for fund in &mut funds {
         for period in Period::ALL {
@@ -56,26 +56,26 @@ fn api() -> Stub {
     stub
 }
 
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     let place = Place::new();
     std::fs::create_dir_all(place.home().join("packs")).unwrap();
     replace_dataset(&figures(&place), &Dataset::new(Provenance::default(), before())).unwrap();
     place
 }
 
-fn figures(place: &Place) -> std::path::PathBuf {
+pub(crate) fn figures(place: &Place) -> std::path::PathBuf {
     place.home().join("packs/rmf.tsv")
 }
 
-fn bytes(place: &Place) -> Vec<u8> {
+pub(crate) fn bytes(place: &Place) -> Vec<u8> {
     std::fs::read(figures(place)).unwrap()
 }
 
-fn arguments(address: &str) -> [String; 8] {
+pub(crate) fn arguments(address: &str) -> [String; 8] {
     ["rmf", "sync", "--key-env", "KEY", "--base-url", address, "--speed", "500"].map(str::to_owned)
 }
 
-fn sync(place: &Place, stub: Stub) -> Said {
+pub(crate) fn sync(place: &Place, stub: Stub) -> Said {
     let address = stub::serve(Arc::new(Mutex::new(stub)));
     let arguments = arguments(&address);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -113,7 +113,7 @@ static CLEAN: LazyLock<Vec<Fund>> = LazyLock::new(|| {
 });
 
 /// Each fund is as before or as after a sync without faults; returns the codes of the former.
-fn kept_or_clean(place: &Place) -> Vec<String> {
+pub(crate) fn kept_or_clean(place: &Place) -> Vec<String> {
     let old = funds(Dataset::new(Provenance::default(), before()).packed().as_bytes());
     let mut kept = Vec::new();
     for fund in funds(&bytes(place)) {
