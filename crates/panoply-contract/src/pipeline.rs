@@ -10,6 +10,7 @@ mod limits;
 mod mutate;
 mod resource_read;
 mod validate;
+mod wording;
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};

@@ -60,7 +60,7 @@ async fn own_or_shared(call: &Call) -> Result<(Reply<Json>, bool), ToolError> {
     let entry = call.entry();
     let handler = Arc::clone(&entry.handler);
     let handling = guard_sync(|| handler.call(call.arguments(), Arc::clone(&call.cx)))?
-        .map_err(|error| validate::unparsed(entry, &error))?;
+        .map_err(|error| validate::unparsed(entry, call.cx.lang, &error))?;
     match until_cancelled(call, handling).await {
         Err(error) if error.kind == ErrorKind::NotFound && !entry.spec.category.mutates() => {
             Ok((shared(call, error).await?, true))
@@ -95,7 +95,7 @@ async fn shared(call: &Call, unknown: ToolError) -> Result<Reply<Json>, ToolErro
 pub(super) fn question(call: &Call) -> Result<Question, ToolError> {
     let entry = call.entry();
     guard_sync(|| entry.handler.question(call.arguments(), &call.cx))?
-        .map_err(|error| validate::unparsed(entry, &error))?
+        .map_err(|error| validate::unparsed(entry, call.cx.lang, &error))?
 }
 
 /// Stops waiting at the deadline or on cancellation. Work in a lane continues.

@@ -7,6 +7,8 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
 use super::Call;
+use super::wording::Wording;
+use crate::context::Lang;
 use crate::error::{Problem, ToolError};
 use crate::registry::{ToolEntry, suggest_similar};
 
@@ -25,7 +27,8 @@ pub(super) fn validate(call: &Call) -> Result<Cow<'_, Value>, ToolError> {
     if call.entry().input.is_valid(&unquoted)? {
         return Ok(with_whole_numbers(Cow::Owned(unquoted)));
     }
-    Err(invalid(call.entry(), problems(call.entry(), &input)?))
+    let wording = Wording(call.cx.lang);
+    Err(invalid(call.entry(), wording, problems(call.entry(), wording, &input)?))
 }
 
 /// The input without arguments that the schema does not have, if that makes it valid.
@@ -69,11 +72,12 @@ fn exact_json(text: &str) -> Option<Value> {
 }
 
 /// Error of deserialising validated input: the schema was too permissive.
-pub(super) fn unparsed(entry: &ToolEntry, error: &serde_json::Error) -> ToolError {
+pub(super) fn unparsed(entry: &ToolEntry, lang: Lang, error: &serde_json::Error) -> ToolError {
     let message = error.to_string();
     let expected = message.clone();
     invalid(
         entry,
+        Wording(lang),
         vec![Problem {
             pointer: String::new(),
             message,
@@ -84,11 +88,10 @@ pub(super) fn unparsed(entry: &ToolEntry, error: &serde_json::Error) -> ToolErro
     )
 }
 
-fn invalid(entry: &ToolEntry, problems: Vec<Problem>) -> ToolError {
+fn invalid(entry: &ToolEntry, wording: Wording, problems: Vec<Problem>) -> ToolError {
     let listed: Vec<String> = problems.iter().map(describe).collect();
-    let message = format!("invalid input for `{}`: {}", entry.spec.name, listed.join("; "));
-    let mut error = ToolError::validation("INVALID_INPUT", message)
-        .hint("correct the listed arguments; `example` shows a call that works");
+    let message = wording.invalid_input(entry.spec.name, &listed.join("; "));
+    let mut error = ToolError::validation("INVALID_INPUT", message).hint(wording.hint());
     if let Some(example) = working_example(entry) {
         error = error.detail("example", example);
     }
@@ -170,17 +173,18 @@ fn whole(number: &serde_json::Number) -> Option<i64> {
     (float.fract() == 0.0).then_some(float as i64)
 }
 
-fn problems(entry: &ToolEntry, input: &Value) -> Result<Vec<Problem>, ToolError> {
+fn problems(entry: &ToolEntry, wording: Wording, input: &Value) -> Result<Vec<Problem>, ToolError> {
     let example = working_example(entry);
     let errors = entry.input.validator()?.iter_errors(input);
     Ok(errors
-        .flat_map(|error| explain(&error, input, entry.input_schema(), example.as_ref()))
+        .flat_map(|error| explain(&error, wording, input, entry.input_schema(), example.as_ref()))
         .take(MAX_PROBLEMS)
         .collect())
 }
 
 fn explain(
     error: &ValidationError<'_>,
+    wording: Wording,
     input: &Value,
     schema: &Value,
     example: Option<&Value>,
@@ -193,12 +197,14 @@ fn explain(
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
             let below = format!("{pointer}/{name}");
-            let expected =
-                schema_at(schema, &below).map_or_else(|| "a value".to_owned(), expectation);
+            let expected = schema_at(schema, &below).map_or_else(
+                || wording.a_value().to_owned(),
+                |schema| expectation(wording, schema),
+            );
             let example =
                 example_at(&below).or_else(|| schema_at(schema, &below).and_then(sample_value));
             vec![Problem {
-                message: "is required".to_owned(),
+                message: wording.is_required().to_owned(),
                 seen: Value::Null,
                 expected,
                 example,
@@ -208,15 +214,19 @@ fn explain(
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let known =
                 subschema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
-            unexpected.iter().map(|name| unknown_argument(name, &pointer, input, known)).collect()
+            let unknown = |name: &String| unknown_argument(name, wording, &pointer, input, known);
+            unexpected.iter().map(unknown).collect()
         }
         _ => {
-            let expected = subschema.map_or_else(|| "something else".to_owned(), expectation);
+            let expected = subschema.map_or_else(
+                || wording.something_else().to_owned(),
+                |schema| expectation(wording, schema),
+            );
             let example = example_at(&pointer).or_else(|| subschema.and_then(sample_value));
             let message = if pointer.is_empty() {
-                format!("the arguments are not {expected}")
+                wording.arguments_are_not(&expected)
             } else {
-                format!("is {seen}, expected {expected}")
+                wording.not_as_expected(&seen.to_string(), &expected)
             };
             vec![Problem { pointer, message, seen, expected, example }]
         }
@@ -225,6 +235,7 @@ fn explain(
 
 fn unknown_argument(
     name: &str,
+    wording: Wording,
     pointer: &str,
     input: &Value,
     known: Option<&Map<String, Value>>,
@@ -233,14 +244,12 @@ fn unknown_argument(
     let seen = input.pointer(&below).map(shortened).unwrap_or_default();
     let names: Vec<&str> =
         known.into_iter().flat_map(|known| known.keys()).map(String::as_str).collect();
-    let message = match suggest_similar(name, names.iter().copied()).first() {
-        Some(close) => format!("is not an argument; did you mean `{close}`?"),
-        None => "is not an argument".to_owned(),
-    };
+    let close = suggest_similar(name, names.iter().copied());
+    let message = wording.not_an_argument(close.first().copied());
     let expected = if names.is_empty() {
-        "no arguments".to_owned()
+        wording.no_arguments().to_owned()
     } else {
-        format!("one of {}", names.join(", "))
+        wording.one_of(&names.join(", "))
     };
     let pointer: String = below.chars().take(MAX_SHOWN_CHARS).collect();
     Problem { pointer, message, seen, expected, example: None }
@@ -263,32 +272,23 @@ fn schema_at<'a>(schema: &'a Value, pointer: &str) -> Option<&'a Value> {
 }
 
 /// Describes the values a schema accepts.
-fn expectation(schema: &Value) -> String {
+fn expectation(wording: Wording, schema: &Value) -> String {
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         let listed: Vec<String> = values.iter().map(ToString::to_string).collect();
-        return format!("one of {}", listed.join(", "));
+        return wording.one_of(&listed.join(", "));
     }
-    let number = |keyword: &str| schema.get(keyword).filter(|value| value.is_number());
-    let kind = schema.get("type").and_then(Value::as_str).unwrap_or("value");
-    let article = if kind.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
-    let mut text = format!("{article} {kind}");
-    let range = |least: Option<&Value>, most: Option<&Value>| match (least, most) {
-        (Some(least), Some(most)) => Some(format!("from {least} to {most}")),
-        (Some(least), None) => Some(format!("of at least {least}")),
-        (None, Some(most)) => Some(format!("of at most {most}")),
-        (None, None) => None,
+    let number = |keyword: &str| {
+        schema.get(keyword).filter(|value| value.is_number()).map(ToString::to_string)
     };
-    if let Some(range) = range(number("minimum"), number("maximum")) {
-        text += &format!(" {range}");
-    }
-    if let Some(range) = range(number("minLength"), number("maxLength")) {
-        text += &format!(" {range} characters");
-    }
-    if let Some(range) = range(number("minItems"), number("maxItems")) {
-        text += &format!(" {range} items");
-    }
+    let range = |least: &str, most: &str, unit| {
+        wording.range(number(least).as_deref(), number(most).as_deref(), unit)
+    };
+    let mut text = wording.kind(schema.get("type").and_then(Value::as_str).unwrap_or("value"));
+    text += &range("minimum", "maximum", ["", ""]);
+    text += &range("minLength", "maxLength", [" characters", " ตัวอักษร"]);
+    text += &range("minItems", "maxItems", [" items", " รายการ"]);
     if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
-        text += &format!(" that matches {pattern}");
+        text += &wording.that_matches(pattern);
     }
     text
 }

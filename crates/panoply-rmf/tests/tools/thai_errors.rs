@@ -116,6 +116,53 @@ async fn errors_of_the_pack_are_in_the_callers_language() {
     }
 }
 
+/// Arguments that fail the schema: the kernel's messages.
+#[tokio::test]
+async fn errors_of_the_schema_check_are_in_the_callers_language() {
+    let kernel = kernel();
+    let cases = [
+        (
+            "get_rmf_fund_detail",
+            json!({}),
+            "ข้อมูลที่ส่งให้ `get_rmf_fund_detail` ไม่ถูกต้อง: `/fundCode` ต้องระบุ",
+            "invalid input for `get_rmf_fund_detail`: `/fundCode` is required",
+        ),
+        (
+            "get_rmf_funds",
+            json!({"pageSize": 51}),
+            "`/pageSize` คือ 51 แต่ต้องเป็นจำนวนเต็ม 1 ถึง 50",
+            "`/pageSize` is 51, expected an integer from 1 to 50",
+        ),
+        (
+            "get_rmf_funds",
+            json!({"page": "two"}),
+            "`/page` คือ \"two\" แต่ต้องเป็นจำนวนเต็ม",
+            "`/page` is \"two\", expected an integer",
+        ),
+        (
+            "get_rmf_funds",
+            json!({"sortBy": "fees"}),
+            "`/sortBy` คือ \"fees\" แต่ต้องเป็นค่าใดค่าหนึ่งใน \"ytd\"",
+            "expected one of \"ytd\"",
+        ),
+        (
+            "get_rmf_funds",
+            json!({"pagesize": 5}),
+            "`/pagesize` ไม่ใช่ชื่อของค่าที่รับ หมายถึง `pageSize` หรือไม่",
+            "`/pagesize` is not an argument; did you mean `pageSize`?",
+        ),
+    ];
+    for (tool, arguments, thai, english) in cases {
+        for (lang, words) in [(Lang::Th, thai), (Lang::En, english)] {
+            let result = call_in(&kernel, tool, arguments.clone(), lang).await;
+            let error = error_of(&result);
+            assert!(error["message"].as_str().unwrap().contains(words), "{arguments}: {error}");
+            assert_eq!(has_thai(&error["actionableHint"]), lang == Lang::Th, "{error}");
+            assert_eq!(error["details"]["reason"], "INVALID_INPUT", "{error}");
+        }
+    }
+}
+
 /// No fund with risk 1 to 8 lacks every return, so that the error needs figures without any.
 #[tokio::test]
 async fn no_return_over_the_period_is_said_in_thai() {
