@@ -1,6 +1,6 @@
 //! Class of every fund with the reason, so that no category leaves out funds without an AIMC class.
 
-use crate::concepts::{CONCEPTS, Policy};
+use crate::concepts::{Policy, concepts};
 use crate::fund::Fund;
 use crate::search::IndexedFund;
 
@@ -61,7 +61,7 @@ pub fn classify(fund: &Fund, index: &IndexedFund) -> FundClass {
         Some(Policy::Alternative) | None => code.starts_with("COM") || code.starts_with("PRF"),
         Some(_) => code.starts_with(kind),
     };
-    let found = CONCEPTS.iter().find(|concept| {
+    let found = concepts().find(|concept| {
         concept.class.len() > 3 && fits_kind(concept.class) && index.has(fund, concept)
     });
     match (found, kind) {

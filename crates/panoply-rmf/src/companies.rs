@@ -13,20 +13,41 @@ pub struct CompanyNames {
 
 /// Companies that manage RMFs. A company that is not listed is found by its registered name.
 pub const COMPANIES: &[CompanyNames] = &[
-    company("krungsri", "บลจ. กรุงศรี", &["krungsri", "ksam", "กรุงศรี", "อยุธยา"]),
+    company(
+        "krungsri",
+        "บลจ. กรุงศรี",
+        &["krungsri", "ksam", "ayudhya", "กรุงศรี", "กรุงศรีอยุธยา", "อยุธยา"],
+    ),
     company(
         "kasikorn",
         "บลจ. กสิกรไทย",
-        &["kasikorn", "kasset", "k asset", "kbank", "กสิกรไทย", "กสิกร"],
+        &[
+            "kasikorn",
+            "kasikornbank",
+            "kasikornthai",
+            "kasset",
+            "k asset",
+            "kbank",
+            "กสิกรไทย",
+            "กสิกร",
+        ],
     ),
-    company("bbl", "บลจ. บัวหลวง", &["bbl", "bblam", "bualuang", "bua luang", "บัวหลวง"]),
-    company("scb", "บลจ. ไทยพาณิชย์", &["scb", "scbam", "siam commercial", "ไทยพาณิชย์"]),
-    company("krung thai", "บลจ. กรุงไทย", &["ktam", "krungthai", "krung thai", "กรุงไทย", "เคแทม"]),
+    company(
+        "bbl",
+        "บลจ. บัวหลวง",
+        &["bbl", "bblam", "bangkok bank", "bualuang", "bua luang", "บัวหลวง", "ธนาคารกรุงเทพ"],
+    ),
+    company("scb", "บลจ. ไทยพาณิชย์", &["scb", "scbam", "siam commercial", "ไทยพาณิชย์", "ไทยพานิชย์"]),
+    company(
+        "krung thai",
+        "บลจ. กรุงไทย",
+        &["ktam", "ktb", "krungthai", "krung thai", "กรุงไทย", "เคแทม"],
+    ),
     company("tisco", "บลจ. ทิสโก้", &["tisco", "tiscoam", "ทิสโก้"]),
     company(
         "eastspring",
         "บลจ. อีสท์สปริง (ประเทศไทย)",
-        &["eastspring", "อีสท์สปริง", "อีสต์สปริง", "tmbam", "ธนชาต"],
+        &["eastspring", "อีสท์สปริง", "อีสต์สปริง", "tmbam", "ttb", "ธนชาต", "ทหารไทย"],
     ),
     company("uob", "บลจ. ยูโอบี (ประเทศไทย)", &["uob", "uobam", "united", "ยูโอบี", "ยูไนเต็ด"]),
     company("talis", "บลจ. ทาลิส", &["talis", "ทาลิส"]),

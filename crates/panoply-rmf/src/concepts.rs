@@ -3,9 +3,12 @@
 //! A fund has a concept by its AIMC class, its SEC policy, or words of its names or benchmark. English
 //! words match whole words; Thai has no blanks between words and matches anywhere.
 
+mod styles;
 mod table;
 
-pub use self::table::CONCEPTS;
+use self::styles::STYLES;
+pub use self::styles::{ABROAD, WORLDWIDE};
+use self::table::CONCEPTS;
 use crate::fund::Fund;
 
 /// SEC policy of a fund (`policy_desc`).
@@ -69,12 +72,39 @@ const BASE: Concept = Concept {
     class: "",
 };
 
+/// All concepts. For a class the first match decides, so themes precede regions and regions precede
+/// the kind of asset.
+pub fn concepts() -> impl Iterator<Item = &'static Concept> {
+    CONCEPTS.iter().chain(STYLES)
+}
+
+/// The concept of a name.
+pub fn concept(name: &str) -> Option<&'static Concept> {
+    concepts().find(|concept| concept.name == name)
+}
+
 /// Concepts that only name the kind of asset: beside another concept they add nothing, because a
 /// Japanese equity fund may have a mixed policy.
 pub const WEAK: &[&str] = &["equity"];
 
 /// Concepts that are an index: beside them the word `index` adds nothing.
-pub const INDICES: &[&str] = &["s&p 500", "nasdaq", "set50", "set100"];
+pub const INDICES: &[&str] = &["s&p 500", "nasdaq", "set50", "set100", "set index", "msci acwi"];
+
+/// Concepts of assets that are no shares: beside them `thai` means invested in Thailand.
+pub const OTHER_ASSETS: &[&str] = &[
+    "bonds",
+    "government bonds",
+    "short-term bonds",
+    "medium-term bonds",
+    "long-term bonds",
+    "money market",
+    "property",
+    "infrastructure",
+    "mixed",
+    "balanced",
+    "flexible",
+    "allocation",
+];
 
 /// Normalised texts of a fund that concepts are matched against.
 #[derive(Clone, Debug)]
@@ -148,7 +178,7 @@ mod tests {
     #[test]
     fn concept_names_and_query_words_are_unique() {
         let mut seen = std::collections::BTreeSet::new();
-        for concept in CONCEPTS {
+        for concept in concepts() {
             assert!(seen.insert(concept.name), "{}", concept.name);
             for word in concept.words {
                 assert!(seen.insert(word) || *word == concept.name, "{word}");

@@ -38,9 +38,19 @@ impl Filter {
             .filter(|(fund, index)| self.matches_except_search(fund, index))
             .collect();
         match &self.search {
-            Some(search) => ParsedQuery::new(search).find(&others),
+            Some(search) => {
+                let all: Vec<(&Fund, &IndexedFund)> = catalog.indexed().collect();
+                ParsedQuery::new(search, &all).find(&others)
+            }
             None => others.into_iter().map(|(fund, _)| fund).collect(),
         }
+    }
+
+    /// Words of the search that no fund has and that were left out.
+    pub fn dropped_words(&self, catalog: &FundCatalog) -> Vec<String> {
+        let Some(search) = &self.search else { return Vec::new() };
+        let all: Vec<(&Fund, &IndexedFund)> = catalog.indexed().collect();
+        ParsedQuery::new(search, &all).dropped().to_vec()
     }
 
     /// Number of funds that fit but for a year-to-date return, which they lack.

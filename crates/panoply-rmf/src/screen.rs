@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 use crate::catalog::FundCatalog;
 use crate::classify::{FundClass, classify};
 use crate::compare::total_expense;
-use crate::concepts::CONCEPTS;
+use crate::concepts::concepts;
 use crate::fund::{Fund, Statistic};
 use crate::period::Period;
 use crate::query::{Direction, Filter};
@@ -45,9 +45,8 @@ impl Hedging {
                 _ => Self::Partial,
             });
         }
-        let named = |name: &str| {
-            CONCEPTS.iter().any(|concept| concept.name == name && index.has(fund, concept))
-        };
+        let named =
+            |name: &str| concepts().any(|concept| concept.name == name && index.has(fund, concept));
         match (named("unhedged"), named("hedged")) {
             (true, _) => Some(Self::Unhedged),
             (false, true) => Some(Self::Hedged),

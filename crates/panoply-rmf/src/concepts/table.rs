@@ -2,12 +2,24 @@
 
 use super::{BASE, Concept, Policy};
 
-/// All concepts. For a class the first match decides, so themes precede regions and regions precede
-/// the kind of asset.
-pub const CONCEPTS: &[Concept] = &[
+/// Concepts in the order in which they decide a class.
+pub(super) const CONCEPTS: &[Concept] = &[
     Concept {
         name: "gold",
-        words: &["gold", "ทองคำ", "ทอง คำ", "โกลด์", "ทอง"],
+        words: &[
+            "gold",
+            "gold price",
+            "gold prices",
+            "precious metal",
+            "precious metals",
+            "ทองคำ",
+            "ทอง คำ",
+            "ราคาทองคำ",
+            "ราคาทอง",
+            "โกลด์",
+            "ทอง",
+            "โลหะมีค่า",
+        ],
         codes: &["COMPM"],
         names: &["gold", "ทองคำ", "โกลด์"],
         class: "COMPM",
@@ -15,7 +27,30 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "health",
-        words: &["healthcare", "health care", "health", "สุขภาพ", "เฮลธ์แคร์", "เฮลท์แคร์", "การแพทย์"],
+        words: &[
+            "healthcare",
+            "health care",
+            "health",
+            "health sciences",
+            "life sciences",
+            "medical",
+            "medicine",
+            "biotech",
+            "biotechnology",
+            "pharma",
+            "pharmaceutical",
+            "pharmaceuticals",
+            "hospitals",
+            "สุขภาพ",
+            "เฮลธ์แคร์",
+            "เฮลท์แคร์",
+            "เฮลธ์",
+            "เฮลท์",
+            "การแพทย์",
+            "แพทย์",
+            "โรงพยาบาล",
+            "ไบโอเทค",
+        ],
         codes: &["EQHEALTH"],
         names: &["healthcare", "health care", "health", "เฮลธ์", "เฮลท์"],
         class: "EQHEALTH",
@@ -23,13 +58,23 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "artificial intelligence",
-        words: &["artificial intelligence", "ai", "เอไอ", "ปัญญาประดิษฐ์"],
+        words: &["artificial intelligence", "ai", "a i", "robotics", "เอไอ", "ปัญญาประดิษฐ์", "หุ่นยนต์"],
         names: &["artificial intelligence", "ai", "เอไอ", "อาร์ทิฟิเชียล อินเทลลิเจนซ์"],
+        benchmarks: &["robotics"],
         ..BASE
     },
     Concept {
         name: "technology",
-        words: &["technology", "tech", "เทคโนโลยี", "หุ้นเทคโนโลยี", "หุ้นเทค"],
+        words: &[
+            "technology",
+            "technologies",
+            "information technology",
+            "tech",
+            "เทคโนโลยี",
+            "หุ้นเทคโนโลยี",
+            "หุ้นเทค",
+            "เทค",
+        ],
         codes: &["TECHEQ"],
         names: &["technology", "tech", "เทคโนโลยี"],
         ..BASE
@@ -57,12 +102,18 @@ pub const CONCEPTS: &[Concept] = &[
         words: &[
             "reit",
             "reits",
+            "real estate investment trust",
+            "real estate investment trusts",
             "property",
+            "property fund",
+            "property funds",
             "real estate",
             "อสังหาริมทรัพย์",
             "อสังหา",
             "รีท",
             "กองรีท",
+            "กองทรัสต์",
+            "กองอสังหา",
             "พร็อพเพอร์ตี้",
         ],
         codes: &["PRF*"],
@@ -79,123 +130,55 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "dividend",
-        words: &["dividend", "dividends", "high dividend", "ปันผล", "หุ้นปันผล", "ดิวิเดนด์"],
+        words: &[
+            "dividend",
+            "dividends",
+            "high dividend",
+            "dividend yield",
+            "high dividend yield",
+            "dividend paying",
+            "ปันผล",
+            "ปันผลสูง",
+            "หุ้นปันผล",
+            "หุ้นปันผลสูง",
+            "ดิวิเดนด์",
+        ],
         names: &["dividend", "ปันผล", "ดิวิเดนด์", "ดีวิเด็น"],
+        benchmarks: &["set high dividend"],
         ..BASE
     },
     Concept {
         name: "clean energy",
-        words: &["clean energy", "renewable energy", "renewables", "พลังงานสะอาด", "พลังงานทดแทน"],
+        words: &[
+            "clean energy",
+            "green energy",
+            "alternative energy",
+            "renewable energy",
+            "renewable",
+            "renewables",
+            "พลังงานสะอาด",
+            "พลังงานทดแทน",
+            "พลังงานหมุนเวียน",
+            "พลังงานทางเลือก",
+        ],
         codes: &["EQGLAENG"],
         names: &["clean energy", "renewable energy"],
         ..BASE
     },
     Concept {
         name: "sustainability",
-        words: &["esg", "sustainable", "sustainability", "ความยั่งยืน", "ยั่งยืน"],
+        words: &[
+            "esg",
+            "sustainable",
+            "sustainability",
+            "sustainable investing",
+            "sustainable investment",
+            "responsible investing",
+            "อีเอสจี",
+            "ความยั่งยืน",
+            "ยั่งยืน",
+        ],
         names: &["esg", "sustainable", "ยั่งยืน", "ซัสเทนเนเบิล"],
-        ..BASE
-    },
-    Concept {
-        name: "shariah",
-        words: &[
-            "shariah",
-            "sharia",
-            "islamic",
-            "islam",
-            "halal",
-            "อิสลาม",
-            "ชาริอะฮ์",
-            "ชะรีอะฮ์",
-            "ชารีอะฮ์",
-            "ฮาลาล",
-        ],
-        names: &["shariah", "ชาริอะฮ์"],
-        ..BASE
-    },
-    Concept {
-        name: "climate",
-        words: &[
-            "climate",
-            "climate change",
-            "climate tech",
-            "global warming",
-            "โลกร้อน",
-            "ภูมิอากาศ",
-            "สภาพภูมิอากาศ",
-        ],
-        names: &["climate"],
-        ..BASE
-    },
-    Concept {
-        name: "corporate governance",
-        words: &["corporate governance", "cg", "ธรรมาภิบาล", "บรรษัทภิบาล"],
-        names: &["corporate governance", "cg", "ธรรมาภิบาล", "บรรษัทภิบาล"],
-        ..BASE
-    },
-    Concept {
-        name: "capital protection",
-        words: &[
-            "capital protected",
-            "principal protected",
-            "capital protection",
-            "มุ่งรักษาเงินต้น",
-            "รักษาเงินต้น",
-        ],
-        names: &["protected", "มุ่งรักษาเงินต้น"],
-        ..BASE
-    },
-    Concept {
-        name: "target date",
-        words: &["target date", "target retirement", "ทาร์เก็ต เดท"],
-        names: &["target date", "target retirement"],
-        ..BASE
-    },
-    Concept {
-        name: "unhedged",
-        words: &["unhedged", "not hedged", "ไม่ป้องกันความเสี่ยงค่าเงิน", "อันเฮดจ์"],
-        names: &["unhedged", "อันเฮดจ์"],
-        ..BASE
-    },
-    Concept {
-        name: "hedged",
-        words: &["hedged", "hedge", "currency hedged", "fx hedged", "ป้องกันความเสี่ยงค่าเงิน", "เฮดจ์"],
-        names: &["hedged", "hedge", "เฮดจ์"],
-        not: &["unhedged", "อันเฮดจ์"],
-        ..BASE
-    },
-    Concept {
-        name: "s&p 500",
-        words: &[
-            "s p 500",
-            "sp 500",
-            "sp500",
-            "s p500",
-            "us500",
-            "us 500",
-            "เอสแอนด์พี 500",
-            "เอสแอนด์พี500",
-            "เอสแอนด์พี",
-        ],
-        names: &["us500", "us 500", "s p 500"],
-        benchmarks: &["s p 500"],
-        ..BASE
-    },
-    Concept {
-        name: "nasdaq",
-        words: &[
-            "nasdaq",
-            "nasdaq 100",
-            "nasdaq100",
-            "ndq",
-            "ndq 100",
-            "แนสแด็ก",
-            "แนสแดค",
-            "แนสแดก",
-            "เอ็นดีคิว",
-        ],
-        names: &["nasdaq", "ndq", "แนสแดค", "เอ็นดีคิว"],
-        benchmarks: &["nasdaq"],
         ..BASE
     },
     Concept {
@@ -204,6 +187,8 @@ pub const CONCEPTS: &[Concept] = &[
             "china a shares",
             "china a share",
             "china a",
+            "chinese a shares",
+            "chinese a share",
             "a shares",
             "a share",
             "จีนเอแชร์",
@@ -223,7 +208,7 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "china",
-        words: &["china", "chinese", "จีน", "หุ้นจีน", "ไชน่า"],
+        words: &["china", "chinese", "greater china", "จีน", "หุ้นจีน", "ประเทศจีน", "ไชน่า"],
         codes: &["EQCH", "EQCHA"],
         names: &["china", "chinese", "จีน", "ไชน่า"],
         not: &["ex china", "เอ็กซ์ไชน่า"],
@@ -263,7 +248,7 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "asean",
-        words: &["asean", "อาเซียน", "southeast asia"],
+        words: &["asean", "อาเซียน", "southeast asia", "เอเชียตะวันออกเฉียงใต้"],
         codes: &["EQASEAN"],
         names: &["asean", "อาเซียน"],
         class: "EQASEAN",
@@ -333,7 +318,7 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "set50",
-        words: &["set50", "set 50", "เซ็ท 50", "เซ็ต 50", "เซต 50", "เซ็ท50"],
+        words: &["set50", "set 50", "เซ็ท 50", "เซ็ต 50", "เซต 50"],
         codes: &["EQSET50"],
         names: &["set50", "set 50", "เซ็ท 50"],
         class: "EQSET50",
@@ -341,7 +326,7 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "set100",
-        words: &["set100", "set 100", "เซ็ท 100", "เซต 100"],
+        words: &["set100", "set 100", "เซ็ท 100", "เซ็ต 100", "เซต 100"],
         names: &["set100", "set 100"],
         class: "EQLARGE",
         ..BASE
@@ -351,7 +336,11 @@ pub const CONCEPTS: &[Concept] = &[
         words: &[
             "small cap",
             "small caps",
+            "smallcap",
+            "small companies",
             "mid cap",
+            "mid caps",
+            "midcap",
             "mid small cap",
             "small mid cap",
             "small and mid cap",
@@ -397,7 +386,18 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "thailand",
-        words: &["thai equity", "thai stocks", "thai stock", "thailand", "หุ้นไทย"],
+        words: &[
+            "thai equity",
+            "thai equities",
+            "thai stocks",
+            "thai stock",
+            "thai shares",
+            "thailand",
+            "thai",
+            "หุ้นไทย",
+            "ประเทศไทย",
+            "ไทย",
+        ],
         codes: &["EQGEN", "EQLARGE", "EQSET50", "EQSM"],
         names: &["หุ้นไทย"],
         benchmarks: &[
@@ -415,7 +415,16 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "money market",
-        words: &["money market", "ตลาดเงิน", "มันนี่มาร์เก็ต", "มันนี่ มาร์เก็ต"],
+        words: &[
+            "money market",
+            "money markets",
+            "cash",
+            "ตลาดเงิน",
+            "ตราสารเงิน",
+            "พักเงิน",
+            "มันนี่มาร์เก็ต",
+            "มันนี่ มาร์เก็ต",
+        ],
         codes: &["FIXMM*"],
         names: &["money market", "ตลาดเงิน", "มันนี่มาร์เก็ต", "มันนี่ มาร์เก็ต"],
         class: "FIXMMGEN",
@@ -431,6 +440,7 @@ pub const CONCEPTS: &[Concept] = &[
             "foreign bond",
             "foreign bonds",
             "global fixed income",
+            "international bonds",
             "ตราสารหนี้ต่างประเทศ",
             "ตราสารหนี้ทั่วโลก",
             "ตราสารหนี้โลก",
@@ -448,6 +458,9 @@ pub const CONCEPTS: &[Concept] = &[
             "short term bond",
             "short term bonds",
             "short term fixed income",
+            "short term",
+            "short duration",
+            "ระยะสั้น",
             "ตราสารหนี้ระยะสั้น",
             "พันธบัตรระยะสั้น",
         ],
@@ -466,22 +479,46 @@ pub const CONCEPTS: &[Concept] = &[
     },
     Concept {
         name: "bonds",
-        words: &["fixed income", "bond", "bonds", "ตราสารหนี้"],
+        words: &["fixed income", "bond", "bonds", "debt", "ตราสารหนี้", "บอนด์"],
         policy: Some(Policy::Bond),
         class: "FIXGEN",
         ..BASE
     },
     Concept {
         name: "mixed",
-        words: &["mixed", "mixed fund", "กองทุนผสม", "ผสม"],
+        words: &["mixed", "mixed fund", "multi asset", "กองทุนผสม", "กองผสม", "ผสม"],
         policy: Some(Policy::Mixed),
         class: "MIX",
         ..BASE
     },
     Concept {
         name: "index",
-        words: &["index", "passive", "index tracking", "ดัชนี", "อินเด็กซ์", "พาสซีฟ"],
-        names: &["index", "indx", "passive", "ดัชนี", "อินเด็กซ์", "พาสซีฟ"],
+        words: &[
+            "index",
+            "index tracking",
+            "index tracker",
+            "tracker",
+            "passive",
+            "ดัชนี",
+            "กองดัชนี",
+            "กองทุนดัชนี",
+            "อินเด็กซ์",
+            "พาสซีฟ",
+        ],
+        names: &[
+            "index",
+            "indx",
+            "passive",
+            "set50",
+            "set 50",
+            "set100",
+            "set 100",
+            "ndq",
+            "us500",
+            "ดัชนี",
+            "อินเด็กซ์",
+            "พาสซีฟ",
+        ],
         ..BASE
     },
     Concept {

@@ -156,6 +156,7 @@ impl Tool for GetRmfFunds {
                 service.as_of(&page.funds)
             ),
         };
+        let text = text + &service.locale.words_left_out(&filter.dropped_words(&service.catalog));
         let known = page.funds.iter().filter(|fund| fund.nav.latest().is_some()).count();
         let evidence =
             service.evidence_from_returns(&page.funds).complete(known as u64, shown as u64);

@@ -350,7 +350,8 @@ impl Tool for ScreenRmfFunds {
         let funds: Vec<&Fund> = shown.iter().map(|folded| folded.fund).collect();
         let evidence =
             service.evidence_from_returns(&funds).complete(funds.len() as u64, funds.len() as u64);
-        let text = sentence(&service, &screened, &shown, params.sort_by.key());
+        let text = sentence(&service, &screened, &shown, params.sort_by.key())
+            + &service.locale.words_left_out(&screen.filter.dropped_words(&service.catalog));
         let output = Output {
             funds: shown.iter().map(|folded| Row::of(&service, folded)).collect(),
             total_funds: screened.funds.len(),

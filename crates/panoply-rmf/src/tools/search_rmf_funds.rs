@@ -164,7 +164,8 @@ impl Tool for SearchRmfFunds {
         found.truncate(params.limit as usize);
         let left_out = filter.left_out_without_ytd(&service.catalog);
         let shown = found.len();
-        let text = sentence(&service, &params, &applied, &found, [total, left_out]);
+        let text = sentence(&service, &params, &applied, &found, [total, left_out])
+            + &service.locale.words_left_out(&filter.dropped_words(&service.catalog));
         let sorted_by = |fund: &&crate::fund::Fund| match params.sort_by.key() {
             query::SortKey::Return(period) => fund.returns.get(period).is_some(),
             query::SortKey::Nav => fund.nav.latest().is_some(),

@@ -18,6 +18,9 @@ const TASKS: &str = include_str!("tasks.tsv");
 const HELD_OUT: &str = include_str!("held_out.tsv");
 /// Queries that the search was not tuned on.
 const HELD_OUT_2: &str = include_str!("held_out_2.tsv");
+/// Queries judged by a script over the raw snapshot (`make_held_out_3.py`), committed before the search
+/// was changed: recall 0.65 and 0.77 then.
+const HELD_OUT_3: &str = include_str!("held_out_3.tsv");
 const MIN_RECALL: f64 = 0.97;
 const MIN_PRECISION: f64 = 0.9;
 
@@ -116,8 +119,16 @@ fn search_answers_the_first_held_out_queries() {
 #[test]
 fn search_answers_queries_it_was_not_tuned_on() {
     for (language, recall, precision) in means(HELD_OUT_2, 30) {
-        assert!(recall >= 0.7, "{language}: recall {recall:.4}");
-        assert!(precision >= 0.8, "{language}: precision {precision:.4}");
+        assert!(recall >= 0.85, "{language}: recall {recall:.4}");
+        assert!(precision >= MIN_PRECISION, "{language}: precision {precision:.4}");
+    }
+}
+
+#[test]
+fn search_answers_the_third_held_out_set() {
+    for (language, recall, precision) in means(HELD_OUT_3, 180) {
+        assert!(recall >= 0.95, "{language}: recall {recall:.4}");
+        assert!(precision >= MIN_PRECISION, "{language}: precision {precision:.4}");
     }
 }
 
