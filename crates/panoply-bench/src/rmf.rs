@@ -19,7 +19,9 @@ const GOAL_CALL_MILLIS: f64 = 0.4;
 /// A thousand simulated paths of ten years.
 const GOAL_SIMULATION_MILLIS: f64 = 30.0;
 const GOAL_LOAD_MILLIS: f64 = 30.0;
-const GOAL_LIST_KILOBYTES: f64 = 8.0;
+const GOAL_REPLY_KILOBYTES: f64 = 8.0;
+/// The first of the calls are those of the contract.
+const CONTRACT_TOOLS: usize = 6;
 
 pub(crate) fn run() -> Outcome {
     report::heading(
@@ -52,10 +54,12 @@ pub(crate) fn run() -> Outcome {
         };
         report::figure(tool, report::median(times), "ms", Some(goal));
     }
-    let (kernel, first_page) = (kernel(&store)?, json!({}));
-    let list = child::reply_bytes(&kernel, "get_rmf_funds", &first_page);
-    let kilobytes = child::on_one_thread(list)?? as f64 / 1024.0;
-    report::figure("a list of 20 funds, whole", kilobytes, "KB", Some(GOAL_LIST_KILOBYTES));
+    let kernel = kernel(&store)?;
+    for (tool, arguments) in calls().iter().take(CONTRACT_TOOLS) {
+        let bytes = child::on_one_thread(child::reply_bytes(&kernel, tool, arguments))??;
+        let label = format!("{tool}, whole reply");
+        report::figure(&label, bytes as f64 / 1024.0, "KB", Some(GOAL_REPLY_KILOBYTES));
+    }
     startup::memory_of(&["rmf"])
 }
 
