@@ -287,11 +287,16 @@ impl Kernel {
         Ok(recovered)
     }
 
-    /// Refuses when the quota of the caller's tenant has no room for a new thing of this pack.
+    /// Refuses when the quota of the caller's tenant has no room for such growth in this pack.
     /// Blocks on the pack's store.
-    pub fn check_quota(&self, pack: &str, caller: &Caller) -> Result<(), ToolError> {
+    pub fn check_quota(
+        &self,
+        pack: &str,
+        caller: &Caller,
+        growth: Growth,
+    ) -> Result<(), ToolError> {
         let pack = self.registry.packs().iter().find(|one| one.info.name == pack);
-        pack.map_or(Ok(()), |pack| pack.check_quota(caller, Growth::Item))
+        pack.map_or(Ok(()), |pack| pack.check_quota(caller, growth))
     }
 
     /// Closes the data of erased tenants, so that their files can go.

@@ -14,7 +14,6 @@ use crate::context::CallContext;
 use crate::error::ToolError;
 use crate::kernel::{Kernel, forbidden, read_only};
 use crate::mutation::{MutationLog, MutationRecord};
-use crate::pack::Growth;
 use crate::tenant::Tenants;
 
 /// Definition of an operation.
@@ -41,7 +40,8 @@ pub struct Operation {
 }
 
 impl Kernel {
-    /// Begins an operation after checking permissions. Blocks on the pack's store.
+    /// Begins an operation after checking permissions. The caller checks the quota of one that adds
+    /// data, with [`Kernel::check_quota`]. Blocks on the pack's store.
     pub fn begin(
         &self,
         spec: &OperationSpec,
@@ -56,7 +56,6 @@ impl Kernel {
         }
         if let Some(pack) = self.registry.packs().iter().find(|one| one.info.name == spec.pack) {
             pack.serves(&cx.caller)?;
-            pack.check_quota(&cx.caller, Growth::Bytes)?;
         }
         self.services.audit.ready()?;
         let kernel =

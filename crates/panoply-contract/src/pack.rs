@@ -56,8 +56,13 @@ pub struct Pack {
 pub enum Growth {
     /// By a new thing, such as a card or a run.
     Item,
+    /// What there is changes and may become larger or more. It is refused only above the quota, so
+    /// that a tenant with as many things as allowed can still edit them.
+    Update,
     /// What there is becomes larger.
     Bytes,
+    /// A stream wrote a batch: the size is measured again.
+    Batch,
 }
 
 /// Refuses when the tenant's quota is used up.

@@ -156,9 +156,9 @@ impl AnyTool for SupervisedTool {
             Ok(found) => found,
             Err(error) => return Ok(Box::pin(std::future::ready(Err(error)))),
         };
-        if adds_data(self.shape.spec())
+        if let Some(growth) = growth_by(self.shape.spec())
             && !cx.dry_run
-            && let Err(error) = pack.check_quota(Growth::Item)
+            && let Err(error) = pack.check_quota(growth)
         {
             return Ok(Box::pin(std::future::ready(Err(error))));
         }
@@ -191,15 +191,17 @@ struct View {
     _owner: Arc<Pack>,
 }
 
-/// Whether a tool may make a tenant's data grow: a mutation that does more than update and delete.
-/// A destructive tool frees space, whatever permission it needs.
-fn adds_data(spec: &ToolSpec) -> bool {
+/// How a tool may make a tenant's data grow. Every mutation may, except a destructive one, which
+/// frees space whatever permission it needs: a longer field and a restored card are growth too.
+fn growth_by(spec: &ToolSpec) -> Option<Growth> {
+    if !spec.category.mutates() || spec.annotations.destructive {
+        return None;
+    }
     let adds = ["create", "import", "export", "write", "run"];
-    spec.category.mutates()
-        && !spec.annotations.destructive
-        && spec.permissions.iter().any(|permission| {
-            permission.split_once(':').is_some_and(|(_, action)| adds.contains(&action))
-        })
+    let adds_items = spec.permissions.iter().any(|permission| {
+        permission.split_once(':').is_some_and(|(_, action)| adds.contains(&action))
+    });
+    Some(if adds_items { Growth::Item } else { Growth::Update })
 }
 
 impl SupervisedTool {

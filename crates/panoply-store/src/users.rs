@@ -57,6 +57,9 @@ pub enum UsersError {
     /// There is no person of this name.
     #[error("there is no user `{0}`")]
     UnknownUser(String),
+    /// The workspace still has members.
+    #[error("the workspace `{0}` has members")]
+    HasMembers(String),
     /// The person is not a member of a workspace of this name.
     #[error("`{user}` is not a member of the workspace `{workspace}`")]
     NotAMember {
@@ -133,28 +136,60 @@ impl Users {
 
     /// Removes a person's access: keys and tokens stop working. The data stay.
     pub fn remove(&self, user: &str, now: Timestamp) -> Result<(), UsersError> {
-        let person = self.person(user)?;
+        self.disable(&self.person(user)?.id, now)
+    }
+
+    fn disable(&self, tenant: &TenantId, now: Timestamp) -> Result<(), UsersError> {
         let sql = "UPDATE tenant SET disabled = coalesce(disabled, ?2) WHERE id = ?1";
-        let changed = self.lock().execute(sql, params![person.id.as_str(), now.to_string()]);
+        let changed = self.lock().execute(sql, params![tenant.as_str(), now.to_string()]);
         changed.map(drop).map_err(|error| self.failed(error))
     }
 
-    /// Begins to erase a person: access ends, and the mark lets an interrupted erasure go on.
-    pub fn begin_erase(&self, user: &str, now: Timestamp) -> Result<TenantRecord, UsersError> {
-        self.remove(user, now)?;
+    /// Begins to erase a person, or a workspace without members: access ends, and the mark lets an
+    /// interrupted erasure go on.
+    pub fn begin_erase(&self, name: &str, now: Timestamp) -> Result<TenantRecord, UsersError> {
+        let tenant = self.tenant(name)?;
+        if tenant.kind == TenantKind::Workspace && self.has_members(&tenant.id)? {
+            return Err(UsersError::HasMembers(name.to_owned()));
+        }
+        self.disable(&tenant.id, now)?;
         let sql = "UPDATE tenant SET erasing = coalesce(erasing, ?2) WHERE id = ?1";
-        let person = self.person(user)?;
-        let changed = self.lock().execute(sql, params![person.id.as_str(), now.to_string()]);
+        let changed = self.lock().execute(sql, params![tenant.id.as_str(), now.to_string()]);
         changed.map_err(|error| self.failed(error))?;
-        self.person(user)
+        Ok(tenant)
     }
 
-    /// Deletes name, keys and memberships of a person, last of all: afterwards nothing links the
-    /// id in audit rows to the person.
-    pub fn forget(&self, person: &TenantId) -> Result<(), StoreError> {
+    /// Whether a workspace has a member whose access was not removed.
+    fn has_members(&self, workspace: &TenantId) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM member JOIN tenant ON tenant.id = member.person \
+                   WHERE member.workspace = ?1 AND tenant.disabled IS NULL)";
+        let found = self.lock().query_row(sql, [workspace.as_str()], |row| row.get(0));
+        found.map_err(StoreError::about(&self.file))
+    }
+
+    /// Workspaces whose last member left or was removed: nobody can withdraw their shares. Those of
+    /// a token are not among them, because the issuer keeps their members.
+    pub fn workspaces_without_members(&self) -> Result<Vec<TenantRecord>, StoreError> {
+        let mut found = self.list()?;
+        found.retain(|tenant| tenant.kind == TenantKind::Workspace && !tenant.from_token);
+        let mut without = Vec::new();
+        for tenant in found {
+            if !self.has_members(&tenant.id)? {
+                without.push(tenant);
+            }
+        }
+        Ok(without)
+    }
+
+    /// Deletes name, keys and memberships of a person or workspace, last of all: afterwards nothing
+    /// links the id in audit rows to the name.
+    pub fn forget(&self, tenant: &TenantId) -> Result<(), StoreError> {
         let forget = |connection: &Connection| {
-            connection.execute("DELETE FROM api_key WHERE person = ?1", [person.as_str()])?;
-            connection.execute("DELETE FROM tenant WHERE id = ?1", [person.as_str()])
+            let sql = "DELETE FROM api_key WHERE person = ?1 OR workspace = ?1";
+            connection.execute(sql, [tenant.as_str()])?;
+            connection
+                .execute("DELETE FROM member WHERE ?1 IN (person, workspace)", [tenant.as_str()])?;
+            connection.execute("DELETE FROM tenant WHERE id = ?1", [tenant.as_str()])
         };
         let mut connection = self.lock();
         transact(&mut connection, forget)
@@ -183,6 +218,16 @@ impl Users {
             names.collect::<rusqlite::Result<_>>()
         };
         list(&self.lock()).map_err(StoreError::about(&self.file))
+    }
+
+    /// The person of this name, or else the workspace.
+    pub fn tenant(&self, name: &str) -> Result<TenantRecord, UsersError> {
+        let person = self.named(TenantKind::Person, name)?;
+        let found = match person {
+            None => self.named(TenantKind::Workspace, name)?,
+            Some(_) => person,
+        };
+        found.ok_or_else(|| UsersError::UnknownUser(name.to_owned()))
     }
 
     /// The person of this name.

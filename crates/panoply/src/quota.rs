@@ -1,5 +1,5 @@
-//! Quotas of tenants. They are checked before each change that adds data, so one change may exceed
-//! a quota; the next is refused. Deleting is always possible. The local tenant has none.
+//! Quotas of tenants. They are checked before each change that may add data and after each batch of
+//! a stream, so one change or batch may exceed a quota; the next is refused. Deleting is always possible. The local tenant has none.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -78,22 +78,24 @@ impl<C: Fn() -> Result<u64, ToolError>> PackQuota<C> {
 
     /// Refuses when a quota is used up.
     pub(crate) fn check(&self, growth: Growth) -> Result<(), ToolError> {
-        let bytes = self.bytes();
+        let ttl = if growth == Growth::Batch { Duration::ZERO } else { SIZE_TTL };
+        let bytes = self.bytes(ttl);
         if bytes >= self.max_bytes {
             return Err(used_up("bytes", self.max_bytes, bytes));
         }
-        if growth == Growth::Bytes {
-            return Ok(());
-        }
-        let count = (self.count)()?;
-        if count >= self.most { Err(used_up(self.what, self.most, count)) } else { Ok(()) }
+        let exceeded = match growth {
+            Growth::Bytes | Growth::Batch => return Ok(()),
+            Growth::Item => (self.count)()? >= self.most,
+            Growth::Update => (self.count)()? > self.most,
+        };
+        if exceeded { Err(used_up(self.what, self.most, (self.count)()?)) } else { Ok(()) }
     }
 
-    fn bytes(&self) -> u64 {
+    fn bytes(&self, ttl: Duration) -> u64 {
         let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.monotonic();
         match *measured {
-            Some((at, bytes)) if now.saturating_sub(at) < SIZE_TTL => bytes,
+            Some((at, bytes)) if now.saturating_sub(at) < ttl => bytes,
             Some(_) | None => {
                 let bytes = size(self.home.folder());
                 *measured = Some((now, bytes));

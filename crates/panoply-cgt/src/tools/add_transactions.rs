@@ -30,7 +30,7 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns how many transactions were added and how many there are now, rows that were not understood, duplicates, and a `change_id` that `undo_portfolio_change` takes.",
         asks: &["Add this year's Trading 212 export to my portfolio", "Store these trades in my ISA"],
     },
-    permissions: &["portfolios:update"],
+    permissions: &["portfolios:import"],
     examples: &[
         Example {
             shows: "a purchase in a general account",

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use panoply_contract::error::ErrorKind;
 use panoply_contract::prelude::*;
 
 use super::content::Content;
@@ -9,6 +10,9 @@ use super::portfolios::{AccountArgument, MUTATION, PortfolioId, now, stored_evid
 use super::service::CgtService;
 use crate::dsl;
 use crate::store::Writer;
+
+/// Permission to remove transactions, which an agent's key lacks.
+const REMOVE: &str = "portfolios:delete";
 
 const SPEC: ToolSpec = ToolSpec {
     name: "edit_transactions",
@@ -109,6 +113,15 @@ impl Tool for EditTransactions {
         if params.edits.is_empty() && params.accounts.is_empty() {
             return Err(ToolError::validation("NO_EDITS", "there is nothing to change")
                 .hint("give `edits` of transactions, or `accounts` with their wrappers"));
+        }
+        let removes = params.edits.iter().any(|edit| edit.remove);
+        if removes && !cx.caller.grants.allow(REMOVE) {
+            return Err(ToolError::new(
+                ErrorKind::Forbidden,
+                "FORBIDDEN",
+                format!("`remove` needs the permission `{REMOVE}`"),
+            )
+            .hint("correct the transaction instead, or let the owner remove it"));
         }
         self.service.change(
             cx,

@@ -16,7 +16,7 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns the change that was undone, and the number of transactions there are now.",
         asks: &["Take that import out again", "Undo the last change of my trades"],
     },
-    permissions: &["portfolios:update"],
+    permissions: &["portfolios:delete"],
     examples: &[
         Example {
             shows: "the last change",

@@ -8,9 +8,7 @@ use serde_json::json;
 
 use super::data_age::DataAge;
 use super::locale::{Locale, fixed, signed_percent};
-use super::service::{
-    CACHE_POLICY, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, SAVING_PLAN, related,
-};
+use super::service::{KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, SAVING_PLAN, related};
 use super::wire::{Day, Figure, decimal, optional_whole};
 use crate::fund::Fund;
 use crate::period::Period;
@@ -33,7 +31,8 @@ const SPEC: ToolSpec = ToolSpec {
     permissions: READ_PERMISSIONS,
     category: Category::Analysis,
     response_time: ResponseTime::Medium,
-    cache: CACHE_POLICY,
+    // The amounts are the caller's: a shared entry would tell others that they were asked.
+    cache: CachePolicy::Never,
     idempotent: true,
     data: &["rmf"],
     examples: &[

@@ -48,14 +48,14 @@ pub enum Users {
     },
     /// Write everything that is a user's to a folder, in open formats
     Export {
-        /// Name of the user
+        /// Name of the user, or of a workspace
         name: String,
         /// New folder
         folder: PathBuf,
     },
-    /// Delete a user with all data; audit rows keep a pseudonym
+    /// Delete a user, or a workspace without members, with all data; audit rows keep a pseudonym
     Erase {
-        /// Name of the user
+        /// Name of the user or workspace
         name: String,
         /// Do it: it cannot be undone
         #[arg(long, required = true)]

@@ -35,6 +35,7 @@ pub(super) fn run(command: &cli::Users, session: &Session) -> Result<ExitCode, F
         cli::Users::Grant { name, workspace, operator, withdraw } => {
             let users = open(&config)?;
             let granted = grant(&users, name, workspace.as_deref(), *operator, *withdraw, now)?;
+            forget_shares_without_members(&config.home.required()?, &users)?;
             let person = users.person(name).map_err(failed)?.id;
             let about = json!({"workspace": workspace, "operator": operator, "withdraw": withdraw});
             record_change(&config, "grant", &person, &about)?;
@@ -44,7 +45,9 @@ pub(super) fn run(command: &cli::Users, session: &Session) -> Result<ExitCode, F
             let users = open(&config)?;
             users.remove(name, now).map_err(failed)?;
             let person = users.person(name).map_err(failed)?.id;
-            forget_shares(&config.home.required()?, &person)?;
+            let home = config.home.required()?;
+            forget_shares(&home, &person)?;
+            forget_shares_without_members(&home, &users)?;
             record_change(&config, "remove", &person, &json!({}))?;
             said(format!(
                 "The keys and tokens of `{name}` no longer work. The data are kept and no longer shared."
@@ -52,13 +55,15 @@ pub(super) fn run(command: &cli::Users, session: &Session) -> Result<ExitCode, F
         }
         cli::Users::Export { name, folder } => {
             let (home, users) = (config.home.required()?, open(&config)?);
-            let person = users.person(name).map_err(failed)?;
-            let written = export::export(&home, &users, &person, folder)?;
+            let tenant = users.tenant(name).map_err(failed)?;
+            let written = export::export(&home, &users, &tenant, folder)?;
             said(format!("{} files in {}", written.len(), folder.display()))
         }
         cli::Users::Erase { name, .. } => {
             let home = config.home.required()?;
-            let erased = erase::erase(&home, &open(&config)?, name, now)?;
+            let users = open(&config)?;
+            let erased = erase::erase(&home, &users, name, now)?;
+            forget_shares_without_members(&home, &users)?;
             said(format!(
                 "`{name}` is erased. Audit rows keep the pseudonym {erased}, which nothing links to the name any more; older backups still have the data."
             ))
@@ -185,6 +190,12 @@ fn forget_shares(home: &Home, person: &TenantId) -> Result<(), Failure> {
         .map_err(|error| Failure::work(error.chain()))
 }
 
+/// Ends the shares of workspaces without members, because nobody could withdraw them.
+fn forget_shares_without_members(home: &Home, users: &Users) -> Result<(), Failure> {
+    let found = users.workspaces_without_members().map_err(|error| Failure::work(error.chain()))?;
+    found.iter().try_for_each(|workspace| forget_shares(home, &workspace.id))
+}
+
 /// Opens the users of the home.
 pub(super) fn open(config: &Config) -> Result<Users, Failure> {
     let home: Home = config.home.required()?;
@@ -199,6 +210,9 @@ pub(super) fn failed(error: UsersError) -> Failure {
         UsersError::Taken(_) => "choose another name; see `panoply users list`",
         UsersError::UnknownUser(_) => {
             "see `panoply users list`, or add one with `panoply users add NAME`"
+        }
+        UsersError::HasMembers(_) => {
+            "end each membership with `panoply users grant USER --workspace NAME --withdraw`"
         }
         UsersError::NotAMember { .. } => "add it with `panoply users grant USER --workspace NAME`",
         UsersError::BadName(_) => "choose a short name, such as `ann`",

@@ -27,7 +27,7 @@ fn files_with(folder: &Path, text: &str) -> Vec<String> {
 }
 
 fn contains(bytes: &[u8], text: &str) -> bool {
-    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    text.is_empty() || bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 /// A run without a seal, with its lines as they were sent.
@@ -207,11 +207,119 @@ fn a_tenant_over_its_quota_can_delete_but_not_add() {
     assert_eq!(put.json()["error"]["code"], "QUOTA_EXCEEDED");
     let refused = ann.call("create_portfolio", json!({"name": "one more"})).to_string();
     assert!(refused.contains("QUOTA_EXCEEDED") && refused.contains("2 transactions"), "{refused}");
+    let listed = ann.call("list_portfolios", json!({}));
+    let portfolio = &listed["structuredContent"]["portfolios"][0]["portfolio_id"];
+    let trade = json!({"portfolio_id": portfolio, "cgt_content": "2021-01-01 BUY A 1 @ 1"});
+    let refused = ann.call("add_transactions", trade).to_string();
+    assert!(refused.contains("QUOTA_EXCEEDED") && refused.contains("2 transactions"), "{refused}");
     let card = ann.ids("search-cards", "card_").remove(0);
     let deleted = ann.call("delete-cards", json!({"cardIds": [card]}));
     assert_eq!(deleted["isError"], json!(false), "{deleted}");
     let added = ann.call("create-cards", cards);
     assert_eq!(added["isError"], json!(false), "{added}");
+    // What is there can be edited and sealed; above the quota only deleting is possible.
+    let card = json!(ann.ids("search-cards", "card_")[0]);
+    let edited = ann.call("update-card", json!({"cardId": card, "tags": ["edited"]}));
+    assert_eq!(edited["isError"], json!(false), "{edited}");
+    let restored = ann
+        .call("undo-action", json!({"actionId": deleted["structuredContent"]["data"]["actionId"]}));
+    assert_eq!(restored["isError"], json!(false), "{restored}");
+    let edited = ann.call("update-card", json!({"cardId": card, "tags": ["again"]}));
+    assert_eq!(tenants::code(&edited), "QUOTA_EXCEEDED", "{edited}");
+    let gone = ann.client.request("DELETE", &format!("/backtest/runs/{RUN}"), &[], b"");
+    assert_eq!(gone.status, 200, "{}", gone.text());
+    assert_eq!(ann.client.request("PUT", more, &[], b"").status, 201);
+}
+
+/// A megabyte that cannot be compressed below a half.
+fn noise(seed: u32) -> String {
+    let mut state = u64::from(seed) + 1;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("{:016x}", state ^ (state >> 29))
+    };
+    (0..62_500).map(|_| next()).collect()
+}
+
+/// A stream without end stops at the quota, and the run can be deleted.
+#[test]
+fn a_stream_ends_at_the_quota_of_bytes() {
+    let place = Place::new();
+    place.file("home/config.toml", "[tenants.quota]\nmegabytes = 2\n");
+    let world = TwoTenants::in_place(place);
+    let ann = &world.actors[0];
+    let run = "/backtest/runs/77777777-7777-4777-8777-777777777777";
+    assert_eq!(ann.client.request("PUT", run, &[], b"").status, 201);
+    let line = |number: u32| {
+        let event = json!({
+            "eventId": format!("00000000-0000-4000-8000-{number:012x}"),
+            "timestamp": "2025-01-01T00:00:00.000Z", "eventType": "RiskEvent",
+            "severity": "Info", "category": "Risk",
+            "properties": {"RiskType": noise(number)},
+        });
+        format!("{event}\n")
+    };
+    let lines: String = (1..=40).map(line).collect();
+    let sent = ann.client.request("POST", &format!("{run}/events"), &[], lines.as_bytes());
+    assert!(sent.text().contains("QUOTA_EXCEEDED"), "{}", sent.text());
+    let files = world.place.home().join("tenants").join(&ann.tenant);
+    let size = |text: &str| {
+        files_with(&files, text).iter().map(|file| fs::metadata(file).unwrap().len()).sum::<u64>()
+    };
+    assert!(size("") < 20_000_000, "{}", size(""));
+    let agent = world.key(&["--user", "ann", "--profile", "agent"]);
+    assert_eq!(agent.client.request("DELETE", run, &[], b"").status, 403);
+    assert_eq!(ann.client.request("DELETE", run, &[], b"").status, 200);
+    assert_eq!(ann.client.request("DELETE", run, &[], b"").status, 404);
+    let put = || Some(ann.client.request("PUT", run, &[], b"")).filter(|put| put.status == 201);
+    within_seconds(10, put);
+}
+
+/// Nobody could withdraw the shares of a workspace without members, so they end with the last one.
+#[test]
+fn a_workspace_without_members_shares_nothing_and_can_be_exported_and_erased() {
+    let world = TwoTenants::separate();
+    let bob = &world.actors[1];
+    world.place.run(&["users", "grant", "ann", "--workspace", "blue"]).good();
+    let blue = world.key(&["--user", "ann", "--workspace", "blue", "--profile", "owner"]);
+    let blue = Actor { canary: "zqbluezq".to_owned(), ..blue };
+    blue.fill_run(OPEN_RUN);
+    let shared = blue
+        .call("share-item", json!({"pack": "backtest", "id": OPEN_RUN, "recipient": bob.tenant}));
+    assert_eq!(shared["isError"], json!(false), "{shared}");
+    let read = || bob.call("describe_run", json!({"runId": OPEN_RUN})).to_string();
+    assert!(read().contains("zqbluezq"), "{}", read());
+    let refused = world.place.run(&["users", "erase", "blue", "--yes"]);
+    assert_eq!(refused.status, Some(1), "{}", refused.err);
+    assert!(refused.err.contains("members"), "{}", refused.err);
+    world.place.run(&["users", "remove", "ann"]).good();
+    assert!(!read().contains("zqbluezq"), "{}", read());
+    let folder = world.place.path("blue-export");
+    world.place.run(&["users", "export", "blue", folder.to_str().unwrap()]).good();
+    assert!(!files_with(&folder, "zqbluezq").is_empty());
+    fs::remove_dir_all(&folder).unwrap();
+    world.place.run(&["users", "erase", "blue", "--yes"]).good();
+    assert_eq!(files_with(&world.place.home(), "zqbluezq"), Vec::<String>::new());
+}
+
+/// An agent corrects what is stored, but neither removes nor undoes it.
+#[test]
+fn an_agent_cannot_remove_or_undo_transactions() {
+    let world = TwoTenants::separate();
+    let ann = &world.actors[0];
+    let listed = ann.call("list_portfolios", json!({}));
+    let id = &listed["structuredContent"]["portfolios"][0]["portfolio_id"];
+    let agent = world.key(&["--user", "ann", "--profile", "agent"]);
+    for (tool, arguments) in [
+        ("undo_portfolio_change", json!({"portfolio_id": id})),
+        ("edit_transactions", json!({"portfolio_id": id, "edits": [{"id": 1, "remove": true}]})),
+    ] {
+        let refused = agent.call(tool, arguments.clone());
+        assert!(refused.to_string().contains("FORBIDDEN"), "{tool}: {refused}");
+        let done = ann.call(tool, arguments);
+        assert!(!done.to_string().contains("FORBIDDEN"), "{tool}: {done}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! | `POST /backtest/runs/{id}/events?sequence=N` | takes NDJSON whose first line is the producer's Nth, acknowledges batch by batch | `backtests:import` |
 //! | `POST /backtest/runs/{id}/seal` | completes the run | `backtests:import` |
 //! | `GET /backtest/runs/{id}` | tells how far it is | `backtests:read` |
+//! | `DELETE /backtest/runs/{id}` | deletes it, also above the quota | `backtests:delete` |
 //!
 //! One stream writes to a run at a time. The reply to a stream begins at once and has one line for
 //! each acknowledged batch and one at the end; a client that only reads the last one is fine. Lines
@@ -34,12 +35,14 @@ use panoply_backtest::stream::EventStream;
 use panoply_backtest::timestamp::Timestamp;
 use panoply_contract::context::Caller;
 use panoply_contract::operation::OperationSpec;
+use panoply_contract::pack::Growth;
 use panoply_contract::tenant::TenantId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::run_writer::{Refusal, WriteLease};
 pub(crate) use self::run_writer::{RunStores, RunWriter};
+use self::stream::Producer;
 
 /// Maximum size of a run description.
 const MAX_HEADER_BYTES: usize = 1 << 20;
@@ -60,6 +63,8 @@ const fn change(name: &'static str) -> OperationSpec {
 static PUT: OperationSpec = change("backtest/runs PUT");
 static EVENTS: OperationSpec = change("backtest/runs events");
 static SEAL: OperationSpec = change("backtest/runs seal");
+static DELETE: OperationSpec =
+    OperationSpec { permissions: &["backtests:delete"], ..change("backtest/runs DELETE") };
 
 /// Authenticated routes.
 pub(crate) struct Routes {
@@ -72,7 +77,7 @@ pub(crate) struct Routes {
 pub(crate) fn routes(writer: RunWriter) -> Routes {
     let writer = Arc::new(writer);
     let whole = Router::new()
-        .route("/backtest/runs/{id}", put(open).get(status))
+        .route("/backtest/runs/{id}", put(open).get(status).delete(delete))
         .route("/backtest/runs/{id}/seal", post(seal));
     let streaming = Router::new().route("/backtest/runs/{id}/events", post(events));
     Routes { whole: whole.with_state(Arc::clone(&writer)), streaming: streaming.with_state(writer) }
@@ -92,7 +97,8 @@ async fn open(
         })?;
         let (input, header) = described(&body, id)?;
         let workspace = caller.tenants.workspace.clone();
-        let (operation, store) = writer.begin(&PUT, caller, input_of(id, &input), Some(id)).await?;
+        let (operation, store) =
+            writer.begin(&PUT, caller, (id, input), Some(Growth::Item)).await?;
         let lease = writer.lease(&workspace, id);
         let opened = open_run(store, lease, id, header, writer.now()).await;
         let output = match &opened {
@@ -122,11 +128,6 @@ async fn open_run(
         Ok((shown(store.as_ref(), id, store.run(id)?.as_ref())?, is_new))
     })
     .await
-}
-
-/// Input of the operation in the audit log.
-fn input_of(id: Guid, input: &Value) -> Value {
-    json!({"runId": id.to_string(), "input": input})
 }
 
 fn parsed(id: &str) -> Result<Guid, Refusal> {
@@ -190,9 +191,11 @@ async fn events(
                 return Err(Refusal::coding(coding));
             }
         }
-        let input = input_of(id, &json!({"sequence": from.sequence}));
+        let input = json!({"sequence": from.sequence});
         let workspace = caller.tenants.workspace.clone();
-        let (operation, store) = writer.begin(&EVENTS, caller, input, None).await?;
+        let producer = caller.clone();
+        let (operation, store) =
+            writer.begin(&EVENTS, caller, (id, input), Some(Growth::Batch)).await?;
         let begun = async {
             let lease = writer.lease(&workspace, id)?;
             let run = open_existing(store, id, writer.now()).await?;
@@ -200,13 +203,10 @@ async fn events(
             Ok((run, first, lease))
         };
         match begun.await {
-            Ok((run, first, lease)) => Ok(stream::reply(
-                Arc::clone(&writer),
-                operation,
-                EventStream::new(run, first),
-                body,
-                lease,
-            )),
+            Ok((run, first, lease)) => {
+                let producer = Producer { writer: Arc::clone(&writer), caller: producer, lease };
+                Ok(stream::reply(producer, operation, EventStream::new(run, first), body))
+            }
             Err(refusal) => {
                 let refusal: Refusal = refusal;
                 run_writer::finish(operation, &refusal.json(json!({})), Some(refusal.code()))
@@ -257,6 +257,41 @@ async fn open_existing(
     opened.await?.ok_or_else(|| Refusal::not_found(id))
 }
 
+async fn delete(
+    State(writer): State<Arc<RunWriter>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    run_writer::run_detached(async move {
+        let id = parsed(&id)?;
+        let workspace = caller.tenants.workspace.clone();
+        let (operation, store) = writer.begin(&DELETE, caller, (id, json!({})), None).await?;
+        let deleted = match writer.lease(&workspace, id) {
+            Ok(lease) => delete_now(store, lease, id).await,
+            Err(refusal) => Err(refusal),
+        };
+        let output = match &deleted {
+            Ok(()) => json!({"runId": id.to_string(), "deleted": true}),
+            Err(refusal) => refusal.json(json!({})),
+        };
+        run_writer::finish(operation, &output, deleted.as_ref().err().map(Refusal::code)).await?;
+        deleted.map(|()| Json(output).into_response())
+    })
+    .await
+}
+
+async fn delete_now(store: Arc<dyn Store>, lease: WriteLease, id: Guid) -> Result<(), Refusal> {
+    let deleted = run_writer::blocking(move || {
+        let _lease = lease;
+        let exists = store.run(id)?.is_some();
+        if exists {
+            store.delete(id)?;
+        }
+        Ok(exists)
+    });
+    if deleted.await? { Ok(()) } else { Err(Refusal::not_found(id)) }
+}
+
 async fn seal(
     State(writer): State<Arc<RunWriter>>,
     Extension(caller): Extension<Caller>,
@@ -265,8 +300,7 @@ async fn seal(
     run_writer::run_detached(async move {
         let id = parsed(&id)?;
         let workspace = caller.tenants.workspace.clone();
-        let (operation, store) =
-            writer.begin(&SEAL, caller, input_of(id, &json!({})), None).await?;
+        let (operation, store) = writer.begin(&SEAL, caller, (id, json!({})), None).await?;
         let sealed = seal_now(&writer, store, &workspace, id).await;
         let output = match &sealed {
             Ok(output) => output.clone(),

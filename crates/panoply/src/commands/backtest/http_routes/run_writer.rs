@@ -16,6 +16,7 @@ use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::Kernel;
 use panoply_contract::operation::{Operation, OperationSpec};
+use panoply_contract::pack::Growth;
 use panoply_contract::tenant::TenantId;
 use panoply_store::tenants::TenantStore;
 use panoply_store::{Home, TenantStores};
@@ -27,6 +28,8 @@ use crate::packs;
 
 /// Concurrent streams; each may hold a batch of 8 MiB and a line of 4 MiB.
 const MAX_STREAMS: usize = 32;
+/// Concurrent streams of a tenant other than the local one, so that one cannot keep the others out.
+const MAX_STREAMS_PER_TENANT: usize = 8;
 
 /// Shared state of the routes that write runs.
 pub(crate) struct RunWriter {
@@ -99,14 +102,14 @@ impl Drop for WriteLease {
 
 impl RunWriter {
     /// Begins an audited operation: checks permission and read-only mode, and records an intent
-    /// that survives a crash. Returns it with the runs of the caller's workspace.
-    /// `new_run` is the run that the operation may create.
+    /// that survives a crash. Returns it with the runs of the caller's workspace. An operation with
+    /// a `growth` adds data to the run and needs room in the quota.
     pub(super) async fn begin(
         self: &Arc<Self>,
         spec: &'static OperationSpec,
         caller: Caller,
-        input: Value,
-        new_run: Option<Guid>,
+        (id, input): (Guid, Value),
+        growth: Option<Growth>,
     ) -> Result<(Operation, Arc<dyn Store>), Refusal> {
         let own = Arc::clone(self);
         let begun = tokio::task::spawn_blocking(move || {
@@ -115,11 +118,12 @@ impl RunWriter {
             cx.caller = caller;
             cx.agent_id = "http".to_owned();
             let store = own.stores.of(&cx.caller)?;
-            if let Some(id) = new_run
-                && store.run(id)?.is_none()
-            {
-                own.kernel.check_quota("backtest", &cx.caller).map_err(Refusal::of_gate)?;
+            if let Some(growth) = growth {
+                let exists = growth == Growth::Item && store.run(id)?.is_some();
+                let growth = if exists { Growth::Bytes } else { growth };
+                own.kernel.check_quota("backtest", &cx.caller, growth).map_err(Refusal::of_gate)?;
             }
+            let input = json!({"runId": id.to_string(), "input": input});
             let operation = own.kernel.begin(spec, &cx, &input).map_err(Refusal::of_gate)?;
             Ok((operation, store))
         });
@@ -130,6 +134,19 @@ impl RunWriter {
                 Err(Refusal::broken())
             }
         }
+    }
+
+    /// Refuses when the quota of the caller's workspace has no room.
+    pub(super) async fn check_quota(
+        self: &Arc<Self>,
+        caller: &Caller,
+        growth: Growth,
+    ) -> Result<(), Refusal> {
+        let (own, caller) = (Arc::clone(self), caller.clone());
+        let checked = tokio::task::spawn_blocking(move || {
+            own.kernel.check_quota("backtest", &caller, growth)
+        });
+        checked.await.map_or_else(|_| Err(Refusal::broken()), |room| room.map_err(Refusal::of_gate))
     }
 
     /// The runs of the caller's workspace.
@@ -166,6 +183,11 @@ impl RunWriter {
         if writing.len() >= MAX_STREAMS {
             let said = format!("{MAX_STREAMS} runs are being written already");
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", said).later());
+        }
+        let of_tenant = writing.iter().filter(|(tenant, _)| tenant == workspace).count();
+        if of_tenant >= MAX_STREAMS_PER_TENANT && !workspace.is_local() {
+            let said = format!("{MAX_STREAMS_PER_TENANT} runs of yours are being written already");
+            return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, "BUSY", said).later());
         }
         if !writing.insert(run.clone()) {
             return Err(Refusal::other_writer());
@@ -251,7 +273,7 @@ impl Refusal {
         }
         if error.code == "QUOTA_EXCEEDED" {
             return Self::new(StatusCode::FORBIDDEN, "QUOTA_EXCEEDED", error.message)
-                .hint("delete runs, or ask the operator for a larger quota");
+                .hint("delete runs with DELETE /backtest/runs/{id}, or ask the operator for a larger quota");
         }
         tracing::error!(cause = error.cause_chain(), "an operation could not begin");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", error.message).later()

@@ -10,7 +10,9 @@ use axum::response::Response;
 use futures::StreamExt as _;
 use panoply_backtest::error::LogError;
 use panoply_backtest::stream::{Acknowledged, EventStream};
+use panoply_contract::context::Caller;
 use panoply_contract::operation::Operation;
+use panoply_contract::pack::Growth;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -39,16 +41,22 @@ enum End {
     Failed(Refusal),
 }
 
+/// Who sends a stream, with the lease of the run.
+pub(super) struct Producer {
+    pub(super) writer: Arc<RunWriter>,
+    pub(super) caller: Caller,
+    pub(super) lease: WriteLease,
+}
+
 /// Ingests the stream and replies meanwhile.
 pub(super) fn reply(
-    writer: Arc<RunWriter>,
+    producer: Producer,
     operation: Operation,
     intake: EventStream,
     body: Body,
-    lease: WriteLease,
 ) -> Response {
     let (lines, replies) = mpsc::channel::<Bytes>(MAX_QUEUED_ACKS);
-    tokio::spawn(ingest(writer, operation, intake, body, lease, lines));
+    tokio::spawn(ingest(producer, operation, intake, body, lines));
     let replies = futures::stream::unfold(replies, |mut replies| async {
         let line = replies.recv().await?;
         Some((Ok::<_, Infallible>(line), replies))
@@ -60,17 +68,16 @@ pub(super) fn reply(
 }
 
 async fn ingest(
-    writer: Arc<RunWriter>,
+    producer: Producer,
     operation: Operation,
     intake: EventStream,
     body: Body,
-    lease: WriteLease,
     lines: mpsc::Sender<Bytes>,
 ) {
     let mut acked = intake.acknowledged();
-    let (end, intake) = pump(&writer, intake, body, &lines, &mut acked).await;
+    let (end, intake) = pump(&producer, intake, body, &lines, &mut acked).await;
     let was_cut = !matches!(end, End::Whole);
-    let now = writer.kernel.clock().monotonic();
+    let now = producer.writer.kernel.clock().monotonic();
     let mut rejected = (0, Value::Array(Vec::new()));
     let mut refusal = match end {
         End::Whole | End::Cut => None,
@@ -89,7 +96,7 @@ async fn ingest(
             Err(failed) => refusal = Some(failed),
         }
     }
-    drop(lease);
+    drop(producer.lease);
     let acknowledged = summary(acked);
     let code = refusal.as_ref().map(Refusal::code);
     if let Err(unrecorded) = finish(operation, &acknowledged, code).await {
@@ -108,12 +115,13 @@ async fn ingest(
 
 /// Feeds the body into the intake until it ends.
 async fn pump(
-    writer: &Arc<RunWriter>,
+    producer: &Producer,
     mut intake: EventStream,
     body: Body,
     lines: &mpsc::Sender<Bytes>,
     acked: &mut Acknowledged,
 ) -> (End, Option<EventStream>) {
+    let writer = &producer.writer;
     let mut pieces = body.into_data_stream();
     let mut heard = writer.kernel.clock().monotonic();
     let mut batches = 0_u64;
@@ -156,6 +164,10 @@ async fn pump(
                 if batches <= MAX_ACK_LINES || batches.is_multiple_of(16) {
                     // A full queue drops acknowledgements; the last line has the total.
                     let _ = lines.try_send(line(&summary(*acked)));
+                }
+                let room = writer.check_quota(&producer.caller, Growth::Batch).await;
+                if let Err(refusal) = room {
+                    return (End::Failed(refusal), Some(intake));
                 }
             }
             Err(error) => return (End::Failed(error.into()), None),
