@@ -167,8 +167,8 @@ impl Users {
         found.map_err(StoreError::about(&self.file))
     }
 
-    /// Workspaces whose last member left or was removed: nobody can withdraw their shares. Those of
-    /// a token are not among them, because the issuer keeps their members.
+    /// Workspaces whose last member left or was removed, so that no owner is left to withdraw their
+    /// shares. Those of a token are not among them, because the issuer keeps their members.
     pub fn workspaces_without_members(&self) -> Result<Vec<TenantRecord>, StoreError> {
         let mut found = self.list()?;
         found.retain(|tenant| tenant.kind == TenantKind::Workspace && !tenant.from_token);

@@ -1,5 +1,6 @@
 //! Quotas of tenants. They are checked before each change that may add data and after each batch of
-//! a stream, so one change or batch may exceed a quota; the next is refused. Deleting is always possible. The local tenant has none.
+//! a stream, so one change or batch may exceed a quota; the next is refused. Deleting is always
+//! possible. The local tenant has none.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

@@ -190,7 +190,7 @@ fn forget_shares(home: &Home, person: &TenantId) -> Result<(), Failure> {
         .map_err(|error| Failure::work(error.chain()))
 }
 
-/// Ends the shares of workspaces without members, because nobody could withdraw them.
+/// Ends the shares of workspaces without members: no owner is left to withdraw them.
 fn forget_shares_without_members(home: &Home, users: &Users) -> Result<(), Failure> {
     let found = users.workspaces_without_members().map_err(|error| Failure::work(error.chain()))?;
     found.iter().try_for_each(|workspace| forget_shares(home, &workspace.id))

@@ -276,7 +276,7 @@ fn a_stream_ends_at_the_quota_of_bytes() {
     within_seconds(10, put);
 }
 
-/// Nobody could withdraw the shares of a workspace without members, so they end with the last one.
+/// No owner is left to withdraw the shares of a workspace without members: they end with the last.
 #[test]
 fn a_workspace_without_members_shares_nothing_and_can_be_exported_and_erased() {
     let world = TwoTenants::separate();
