@@ -2,7 +2,7 @@
 // charts and views of the widgets inside of Preact.
 
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Reply } from "../common/bridge";
 import { chart, ChartOptions, Series } from "../common/chart";
 import type { Page, View } from "../common/page";
@@ -121,7 +121,7 @@ export function Slider({ label, value, min, max, step, unit, change }: { label: 
 export function useSection(names: string[]): [string, (name: string) => void] {
   const now = () => (names.includes(location.hash.slice(1)) ? location.hash.slice(1) : (names[0] as string));
   const [section, set] = useState(now);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const changed = () => set(now());
     addEventListener("hashchange", changed);
     return () => removeEventListener("hashchange", changed);

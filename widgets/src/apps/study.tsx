@@ -1,7 +1,7 @@
 // Study: decks, the review of cards, drafts to approve, forecast. Every step is a tool call, so
 // that an agent and a person can share one collection.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { dateTime, number } from "../common/format";
 import { forecast } from "../noema/forecast";
 import { ask } from "./client";
@@ -173,17 +173,17 @@ function Review({ deck }: { deck: string }) {
   const rate = (rating: string) => run(async () => {
     if (step.kind !== "back") return;
     await ask("submit-review", { token: step.data.token, rating, takenMs: Math.min(Date.now() - step.since, 3_600_000) });
-    setDone(done + 1);
-    await next();
+    await next().finally(() => setDone(done + 1));
   });
   const undo = () => run(async () => {
     await ask("undo-review", {});
-    setDone(Math.max(done - 1, 0));
-    await next();
+    await next().finally(() => setDone(Math.max(done - 1, 0)));
   });
 
   useEffect(() => void run(next), []);
-  useEffect(() => {
+  // Before the side is painted: a key pressed as soon as it shows must find this listener, not the
+  // one of the side before.
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const inField = event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT|AUDIO|VIDEO)$/.test(event.target.tagName);
       if (inField || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
