@@ -198,11 +198,19 @@ fn growth_by(spec: &ToolSpec) -> Option<Growth> {
         return None;
     }
     let adds = ["create", "import", "export", "write", "run"];
-    let adds_items = spec.permissions.iter().any(|permission| {
-        permission.split_once(':').is_some_and(|(_, action)| adds.contains(&action))
-    });
-    Some(if adds_items { Growth::Item } else { Growth::Update })
+    let permissions = || spec.permissions.iter().filter_map(|one| one.split_once(':'));
+    Some(if permissions().all(|(resource, _)| RECORDS.contains(&resource)) {
+        Growth::Bytes
+    } else if permissions().any(|(_, action)| adds.contains(&action)) {
+        Growth::Item
+    } else {
+        Growth::Update
+    })
 }
+
+/// Resources that record how things are used, and of which no quota counts the items: with as many
+/// cards as allowed, or more, a learner still studies.
+const RECORDS: [&str; 4] = ["reviews", "sessions", "schedule", "settings"];
 
 impl SupervisedTool {
     fn tool(&self, tenant: &TenantId) -> Result<(Arc<Pack>, Arc<dyn AnyTool>), ToolError> {

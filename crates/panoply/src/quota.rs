@@ -84,12 +84,14 @@ impl<C: Fn() -> Result<u64, ToolError>> PackQuota<C> {
         if bytes >= self.max_bytes {
             return Err(used_up("bytes", self.max_bytes, bytes));
         }
-        let exceeded = match growth {
+        // The number from which on the change is refused.
+        let limit = match growth {
             Growth::Bytes | Growth::Batch => return Ok(()),
-            Growth::Item => (self.count)()? >= self.most,
-            Growth::Update => (self.count)()? > self.most,
+            Growth::Item => self.most,
+            Growth::Update => self.most.saturating_add(1),
         };
-        if exceeded { Err(used_up(self.what, self.most, (self.count)()?)) } else { Ok(()) }
+        let count = (self.count)()?;
+        if count >= limit { Err(used_up(self.what, self.most, count)) } else { Ok(()) }
     }
 
     fn bytes(&self, ttl: Duration) -> u64 {

@@ -1,7 +1,10 @@
 //! A person's rights: export in open formats, erasure, and quotas.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -221,11 +224,23 @@ fn a_tenant_over_its_quota_can_delete_but_not_add() {
     let card = json!(ann.ids("search-cards", "card_")[0]);
     let edited = ann.call("update-card", json!({"cardId": card, "tags": ["edited"]}));
     assert_eq!(edited["isError"], json!(false), "{edited}");
+    let approved = ann.call("approve-drafts", json!({"cardIds": [card]}));
+    assert_eq!(approved["isError"], json!(false), "{approved}");
     let restored = ann
         .call("undo-action", json!({"actionId": deleted["structuredContent"]["data"]["actionId"]}));
     assert_eq!(restored["isError"], json!(false), "{restored}");
     let edited = ann.call("update-card", json!({"cardId": card, "tags": ["again"]}));
     assert_eq!(tenants::code(&edited), "QUOTA_EXCEEDED", "{edited}");
+    // Studying is not adding.
+    let data = |tool: &str, arguments: Value| {
+        let reply = ann.call(tool, arguments);
+        assert_eq!(reply["isError"], json!(false), "{tool}: {reply}");
+        reply["structuredContent"]["data"].clone()
+    };
+    let next = data("get-next-card", json!({}));
+    assert!(next["card"].is_object(), "{next}");
+    let shown = data("reveal-answer", json!({"token": next["card"]["token"]}));
+    data("submit-review", json!({"token": shown["token"], "rating": "good"}));
     let gone = ann.client.request("DELETE", &format!("/backtest/runs/{RUN}"), &[], b"");
     assert_eq!(gone.status, 200, "{}", gone.text());
     assert_eq!(ann.client.request("PUT", more, &[], b"").status, 201);
@@ -273,6 +288,82 @@ fn a_stream_ends_at_the_quota_of_bytes() {
     assert_eq!(ann.client.request("DELETE", run, &[], b"").status, 200);
     assert_eq!(ann.client.request("DELETE", run, &[], b"").status, 404);
     let put = || Some(ann.client.request("PUT", run, &[], b"")).filter(|put| put.status == 201);
+    within_seconds(10, put);
+}
+
+/// One tenant cannot take all streams of a server.
+#[test]
+fn a_tenant_has_a_share_of_the_event_streams() {
+    let world = TwoTenants::separate();
+    let (ann, bob) = (&world.actors[0], &world.actors[1]);
+    let key = world.place.run(&["keys", "create", "streams", "--user", "ann"]).good();
+    let path = |number: u32| format!("/backtest/runs/88888888-8888-4888-8888-{number:012}");
+    let open = |number: u32| {
+        assert_eq!(ann.client.request("PUT", &path(number), &[], b"").status, 201);
+        let mut stream = TcpStream::connect(&world.server.address).unwrap();
+        let head = format!(
+            "POST {}/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+             Transfer-Encoding: chunked\r\n\r\n",
+            path(number),
+            world.server.address,
+            key.trim()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        // The reply begins when the stream has its lease.
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+        stream
+    };
+    let streams: Vec<TcpStream> = (0..8).map(open).collect();
+    let refused = ann.client.request("PUT", &path(8), &[], b"");
+    assert_eq!(refused.status, 429, "{}", refused.text());
+    assert_eq!(bob.client.request("PUT", &path(8), &[], b"").status, 201);
+    drop(streams);
+    let put = || Some(ann.client.request("PUT", &path(8), &[], b"")).filter(|it| it.status == 201);
+    within_seconds(10, put);
+}
+
+/// A stream lasts for hours: what comes after its key was revoked is not written.
+#[test]
+fn a_stream_ends_when_its_key_is_revoked() {
+    let world = TwoTenants::separate();
+    let place = &world.place;
+    let created = place.run(&["keys", "create", "streams", "--user", "ann", "--json"]).good();
+    let key: Value = serde_json::from_str(&created).unwrap();
+    let path = "/backtest/runs/99999999-9999-4999-8999-999999999999";
+    let ann = &world.actors[0].client;
+    assert_eq!(ann.request("PUT", path, &[], b"").status, 201);
+    let mut stream = TcpStream::connect(&world.server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let head = format!(
+        "POST {path}/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+         Transfer-Encoding: chunked\r\n\r\n",
+        world.server.address,
+        key["key"].as_str().unwrap()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    place.run(&["keys", "revoke", key["id"].as_str().unwrap()]).good();
+    // The server closes the stream while the lines still come.
+    let mut copy = stream.try_clone().unwrap();
+    let sender = std::thread::spawn(move || {
+        let chunk = b"b\r\n          \n\r\n";
+        (0..600).any(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            copy.write_all(chunk).is_err()
+        })
+    });
+    let mut reply = String::new();
+    while !reply.contains("UNAUTHORIZED") {
+        let mut piece = [0; 4096];
+        let read = stream.read(&mut piece).unwrap();
+        assert!(read > 0, "{reply}");
+        reply.push_str(&String::from_utf8_lossy(&piece[..read]));
+    }
+    drop(stream);
+    assert!(sender.join().unwrap(), "the server keeps the connection");
+    // The run is free again for its tenant.
+    let put = || Some(ann.request("PUT", path, &[], b"")).filter(|it| it.status == 200);
     within_seconds(10, put);
 }
 

@@ -26,6 +26,7 @@ use super::caps::{CapReached, Caps};
 use super::connections::Connection;
 use super::gate::guard_body;
 use super::refused_logins::RefusedLogins;
+use super::stream_credential::checked_body;
 use super::{HttpLimits, reply};
 use crate::auth::{Admission, Admitted, Credential, NotAdmitted};
 
@@ -190,6 +191,7 @@ async fn answer(
         body = front.read(&parts, body).await?;
         &front.caps
     } else {
+        body = checked_body(Arc::clone(&front.access), &parts, &caller, body);
         &front.stream_caps
     };
     let working = caps.work(&caller.partition).map_err(full)?;

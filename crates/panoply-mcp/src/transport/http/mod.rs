@@ -18,6 +18,7 @@ mod mcp_route;
 mod refused_logins;
 mod reply;
 mod status;
+mod stream_credential;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -38,6 +39,7 @@ use admission::AdmissionLayer;
 pub use guard::{BadHostRule, BadOriginRule};
 use refused_logins::RefusedLogins;
 pub use status::{Readiness, ReadinessProblem};
+pub use stream_credential::CredentialEnded;
 
 /// Options of an HTTP server.
 pub struct HttpOptions {

@@ -307,6 +307,12 @@ impl Refusal {
             .later()
     }
 
+    pub(super) fn unauthorized() -> Self {
+        let said = "the key or token of this stream is no longer valid".to_owned();
+        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", said)
+            .hint("send the lines after `lastSequence` with a valid key")
+    }
+
     fn broken() -> Self {
         let said = "the work on this run failed".to_owned();
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "DATABASE_ERROR", said)

@@ -13,6 +13,7 @@ use panoply_backtest::stream::{Acknowledged, EventStream};
 use panoply_contract::context::Caller;
 use panoply_contract::operation::Operation;
 use panoply_contract::pack::Growth;
+use panoply_mcp::transport::http::CredentialEnded;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -37,6 +38,8 @@ enum End {
     Cut,
     /// Server shutdown.
     Stopping,
+    /// The key was revoked, or the token has expired.
+    Unauthorized,
     /// Write failure.
     Failed(Refusal),
 }
@@ -82,6 +85,7 @@ async fn ingest(
     let mut refusal = match end {
         End::Whole | End::Cut => None,
         End::Stopping => Some(Refusal::stopping()),
+        End::Unauthorized => Some(Refusal::unauthorized()),
         End::Failed(refusal) => Some(refusal),
     };
     // Complete lines are stored even after a disconnect.
@@ -106,7 +110,7 @@ async fn ingest(
         Some(refusal) => refusal.json(acknowledged),
         None => json!({
             "acknowledgedEvents": acked.events, "lastSequence": acked.sequence,
-            "rejected": rejected.0, "rejectedLines": rejected.1, "complete": true,
+            "rejected": rejected.0, "rejectedLines": rejected.1, "complete": !was_cut,
         }),
     };
     // The client may have disconnected.
@@ -133,7 +137,11 @@ async fn pump(
         let now = writer.kernel.clock().monotonic();
         let piece = match next {
             Ok(None) => return (End::Whole, Some(intake)),
-            Ok(Some(Err(_))) => return (End::Cut, Some(intake)),
+            Ok(Some(Err(error))) => {
+                let end =
+                    if CredentialEnded::caused(&error) { End::Unauthorized } else { End::Cut };
+                return (end, Some(intake));
+            }
             Ok(Some(Ok(piece))) => {
                 heard = now;
                 Some(piece)
