@@ -100,8 +100,8 @@ impl RequestContext {
         let entry = AuditEntry {
             call_id: None,
             at: clock.now(),
-            tool: self.surface.to_owned(),
-            tool_version: self.kernel.settings().service_version.to_owned(),
+            tool: self.surface.into(),
+            tool_version: self.kernel.settings().service_version.into(),
             partition: self.caller.partition.clone(),
             agent_id: self.agent.clone(),
             trace_id: self.trace_id.to_string(),

@@ -1,6 +1,7 @@
 //! Audit of calls: SHA-256 hashes of input and output over canonical JSON (RFC 8785, see
 //! `canonical`).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -20,9 +21,9 @@ use crate::tenant::TenantId;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Audit {
     /// SHA-256 of the canonical JSON of the input.
-    pub in_hash: String,
+    pub in_hash: Arc<str>,
     /// SHA-256 of the canonical JSON of the output without its audit.
-    pub out_hash: String,
+    pub out_hash: Arc<str>,
     /// From request to reply, in milliseconds.
     pub latency_ms: u64,
     /// The first eight bytes of `in_hash` as an integer.
@@ -91,11 +92,15 @@ impl Fingerprint {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// 64 hexadecimal digits. Computed twice per call, so it avoids the formatter.
-    pub fn hex(&self) -> String {
+    /// 64 hexadecimal digits. Computed twice per call, so it avoids the formatter; shared, because
+    /// the reply, the audit row and the cache have a copy each.
+    pub fn hex(&self) -> Arc<str> {
         let digit = |half: u8| if half < 10 { b'0' + half } else { b'a' + half - 10 };
-        let digits = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
-        String::from_utf8(digits).unwrap_or_default()
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+        }
+        str::from_utf8(&digits).unwrap_or_default().into()
     }
 
     /// The first eight bytes as a big-endian integer: the first sixteen hexadecimal digits as a
@@ -122,9 +127,9 @@ pub struct AuditEntry {
     /// When the call was received.
     pub at: Timestamp,
     /// Published name of the tool.
-    pub tool: String,
+    pub tool: Cow<'static, str>,
     /// Version of the tool's contract.
-    pub tool_version: String,
+    pub tool_version: Cow<'static, str>,
     /// The caller's partition.
     pub partition: String,
     /// The client program.
@@ -162,8 +167,8 @@ impl AuditEntry {
         Ok(Self {
             call_id: Some(call_id),
             at,
-            tool: operation.to_owned(),
-            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            tool: operation.to_owned().into(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
             partition: "local".to_owned(),
             agent_id: "panoply".to_owned(),
             trace_id: call_id.to_string(),
@@ -405,8 +410,8 @@ mod tests {
     fn audit_json_equals_that_of_serde() {
         for status in [Status::Ok, Status::Error] {
             let audit = Audit {
-                in_hash: "ab".repeat(32),
-                out_hash: "cd".repeat(32),
+                in_hash: "ab".repeat(32).into(),
+                out_hash: "cd".repeat(32).into(),
                 latency_ms: u64::MAX,
                 seed: 7,
                 status,
@@ -428,7 +433,7 @@ mod tests {
         // SHA-256 of "{}", as printed by sha256sum: 44136fa355b3678a1146ad16f7e8649e…
         let (fingerprint, size) = Fingerprint::of(&json!({})).unwrap();
         assert_eq!(
-            fingerprint.hex(),
+            fingerprint.hex().as_ref(),
             "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
         );
         assert_eq!(fingerprint.seed(), 0x4413_6fa3_55b3_678a);

@@ -151,28 +151,8 @@ pub struct Provenance {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
     /// `key NAME (ID)` or `issuer URL`; never the secret. `None` for the local owner.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "shared_text")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Arc<str>>,
-}
-
-/// Serialises shared text as a string.
-mod shared_text {
-    use std::sync::Arc;
-
-    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        text: &Option<Arc<str>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        text.as_deref().serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Arc<str>>, D::Error> {
-        Ok(Option::<String>::deserialize(deserializer)?.map(Arc::from))
-    }
 }
 
 impl Caller {

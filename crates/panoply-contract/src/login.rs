@@ -31,8 +31,8 @@ impl Kernel {
         let entry = AuditEntry {
             call_id: None,
             at: self.services.clock.now(),
-            tool: REFUSED.to_owned(),
-            tool_version: self.settings.service_version.to_owned(),
+            tool: REFUSED.into(),
+            tool_version: self.settings.service_version.into(),
             partition: "unauthenticated".to_owned(),
             agent_id: "unknown".to_owned(),
             trace_id: String::new(),

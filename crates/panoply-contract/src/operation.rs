@@ -64,8 +64,8 @@ impl Kernel {
         let entry = AuditEntry {
             call_id: Some(self.next_call_id()),
             at: self.services.clock.now(),
-            tool: spec.name.to_owned(),
-            tool_version: self.settings.service_version.to_owned(),
+            tool: spec.name.into(),
+            tool_version: self.settings.service_version.into(),
             partition: cx.caller.partition.clone(),
             agent_id: cx.agent_id.clone(),
             trace_id: cx.trace_id.to_string(),

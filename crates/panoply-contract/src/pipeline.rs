@@ -228,8 +228,8 @@ impl Call {
         AuditEntry {
             call_id: self.call_id.filter(|_| mutation),
             at: self.now,
-            tool: spec.name.to_owned(),
-            tool_version: spec.version.to_owned(),
+            tool: spec.name.into(),
+            tool_version: spec.version.into(),
             partition: self.cx.caller.partition.clone(),
             agent_id: self.cx.agent_id.clone(),
             trace_id: self.trace_text.clone(),
@@ -266,8 +266,8 @@ pub(crate) struct CachedReply {
     data: Json,
     notes: Notes,
     /// Hashes for the audit, as text: a cache hit needs both again.
-    in_hash: String,
-    out_hash: String,
+    in_hash: Arc<str>,
+    out_hash: Arc<str>,
     bytes: usize,
     /// On the monotonic clock.
     computed_at: Duration,

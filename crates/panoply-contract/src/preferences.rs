@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -230,7 +231,9 @@ const MAX_TENANTS: usize = 10_000;
 
 /// Preferences read recently, by tenant.
 #[derive(Debug, Default)]
-pub(crate) struct PreferenceCache(Mutex<HashMap<TenantId, (Duration, Arc<StoredPreferences>)>>);
+pub(crate) struct PreferenceCache(
+    Mutex<HashMap<TenantId, (Duration, Arc<StoredPreferences>), RandomState>>,
+);
 
 impl PreferenceCache {
     pub(crate) fn get(&self, tenant: &TenantId, now: Duration) -> Option<Arc<StoredPreferences>> {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use serde_json::Value;
 
 use crate::compliance::{self, Line, Violation};
@@ -29,7 +30,7 @@ pub struct Registry {
     packs: Vec<PackEntry>,
     tools: Vec<ToolEntry>,
     /// Names and aliases.
-    by_name: HashMap<&'static str, ToolIndex>,
+    by_name: HashMap<&'static str, ToolIndex, RandomState>,
 }
 
 /// A registered pack.
@@ -155,7 +156,8 @@ impl ToolEntry {
 impl Registry {
     /// Registers these packs, or returns all violations.
     pub fn new(packs: Vec<Pack>) -> Result<Self, Vec<Violation>> {
-        let mut registry = Self { packs: Vec::new(), tools: Vec::new(), by_name: HashMap::new() };
+        let mut registry =
+            Self { packs: Vec::new(), tools: Vec::new(), by_name: HashMap::default() };
         let violations: Vec<Violation> =
             packs.into_iter().flat_map(|pack| registry.register(pack)).collect();
         if violations.is_empty() { Ok(registry) } else { Err(violations) }

@@ -342,7 +342,7 @@ async fn resources_have_the_contract_members_and_reads_are_audited() {
 
     let rows =
         kernel.audit().read(AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
-    let tools: Vec<&str> = rows.iter().rev().map(|row| row.entry.tool.as_str()).collect();
+    let tools: Vec<&str> = rows.iter().rev().map(|row| &*row.entry.tool).collect();
     assert_eq!(
         tools,
         [

@@ -168,8 +168,8 @@ fn row(AuditRow { sequence, entry }: AuditRow) -> Row {
     Row {
         sequence,
         at: entry.at.to_string(),
-        tool: entry.tool,
-        tool_version: entry.tool_version,
+        tool: entry.tool.into_owned(),
+        tool_version: entry.tool_version.into_owned(),
         caller: entry.partition,
         agent_id: entry.agent_id,
         trace_id: entry.trace_id,

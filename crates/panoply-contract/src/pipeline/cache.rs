@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use moka::future::Cache;
 
 use super::limits::Authority;
@@ -44,7 +45,7 @@ impl Hash for Key {
 
 /// Size-bounded reply cache.
 pub struct ReplyCache {
-    replies: Cache<Key, Arc<CachedReply>>,
+    replies: Cache<Key, Arc<CachedReply>, RandomState>,
 }
 
 impl ReplyCache {
@@ -57,7 +58,7 @@ impl ReplyCache {
                 .max_capacity(max_bytes)
                 .weigher(weigh)
                 .time_to_live(MAX_CACHE_AGE)
-                .build(),
+                .build_with_hasher(RandomState::default()),
         }
     }
 }

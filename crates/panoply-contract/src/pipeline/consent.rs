@@ -152,7 +152,7 @@ async fn record(
     };
     let entry = AuditEntry {
         call_id: None,
-        tool: AUDIT_NAME.to_owned(),
+        tool: AUDIT_NAME.into(),
         ..call.audit_entry(audit, refused, true)
     };
     call.kernel.services.audit.append(entry).await

@@ -87,7 +87,7 @@ pub(super) fn internal_error(error: ToolError) -> Envelope {
     Envelope::Refusal { fault: Fault::Server, message: error.message, data }
 }
 
-fn audit_of(call: &Call, in_hash: String, out_hash: String, status: Status) -> Audit {
+fn audit_of(call: &Call, in_hash: Arc<str>, out_hash: Arc<str>, status: Status) -> Audit {
     let elapsed = call.kernel.services.clock.monotonic().saturating_sub(call.started);
     Audit {
         in_hash,

@@ -167,7 +167,7 @@ fn running(key: &IdempotencyKey) -> ToolError {
 fn entry_of(call: &Call) -> AuditEntry {
     let audit = Audit {
         in_hash: call.fingerprint.hex(),
-        out_hash: String::new(),
+        out_hash: Arc::default(),
         latency_ms: 0,
         seed: call.fingerprint.seed(),
         status: Status::Ok,

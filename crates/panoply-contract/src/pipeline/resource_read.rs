@@ -44,8 +44,8 @@ pub(crate) async fn recorded(
     let entry = AuditEntry {
         call_id: None,
         at: read.cx.timestamp,
-        tool: read.name.to_owned(),
-        tool_version: kernel.settings.service_version.to_owned(),
+        tool: read.name.into(),
+        tool_version: kernel.settings.service_version.into(),
         partition: read.cx.caller.partition.clone(),
         agent_id: read.cx.agent_id.clone(),
         trace_id: read.cx.trace_id.to_string(),

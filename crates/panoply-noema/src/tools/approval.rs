@@ -76,7 +76,7 @@ impl ApprovalSubject {
     /// The fingerprint of the content.
     pub(super) fn fingerprint(&self) -> Result<String, ToolError> {
         let (fingerprint, _) = Fingerprint::of(&Value::Array(self.content.clone()))?;
-        Ok(fingerprint.hex())
+        Ok(fingerprint.hex().to_string())
     }
 
     /// The question to the person.

@@ -96,7 +96,7 @@ impl Fixture {
         let rows = rows.into_iter().rev().map(|row| row.entry);
         let about = |tool: &str| ["elicitation/create", "approve-drafts"].contains(&tool);
         rows.filter(|entry| about(&entry.tool))
-            .map(|entry| (entry.tool, entry.audit.status, entry.error_code))
+            .map(|entry| (entry.tool.into_owned(), entry.audit.status, entry.error_code))
             .collect()
     }
 }

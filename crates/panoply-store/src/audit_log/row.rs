@@ -130,13 +130,13 @@ impl StoredRow {
         Self {
             sequence,
             at: entry.at.to_string(),
-            tool: entry.tool.clone(),
-            tool_version: entry.tool_version.clone(),
+            tool: entry.tool.to_string(),
+            tool_version: entry.tool_version.to_string(),
             partition: entry.partition.clone(),
             agent_id: entry.agent_id.clone(),
             trace_id: entry.trace_id.clone(),
-            in_hash: entry.audit.in_hash.clone(),
-            out_hash: entry.audit.out_hash.clone(),
+            in_hash: entry.audit.in_hash.to_string(),
+            out_hash: entry.audit.out_hash.to_string(),
             latency_ms: i64::try_from(entry.audit.latency_ms).unwrap_or(i64::MAX),
             seed: entry.audit.seed.to_string(),
             status: entry.audit.status.as_str().to_owned(),
@@ -206,8 +206,8 @@ impl StoredRow {
         let row = u64::try_from(self.sequence).unwrap_or_default();
         let bad = |what| StoreError::BadRow { file: file.to_owned(), row, what };
         let audit = Audit {
-            in_hash: self.in_hash,
-            out_hash: self.out_hash,
+            in_hash: self.in_hash.into(),
+            out_hash: self.out_hash.into(),
             latency_ms: u64::try_from(self.latency_ms)
                 .map_err(|_| bad("the latency is negative"))?,
             seed: self.seed.parse().map_err(|_| bad("the seed is not a number"))?,
@@ -224,8 +224,8 @@ impl StoredRow {
         let entry = AuditEntry {
             call_id: None,
             at: self.at.parse().map_err(|_| bad("the timestamp is not ISO 8601"))?,
-            tool: self.tool,
-            tool_version: self.tool_version,
+            tool: self.tool.into(),
+            tool_version: self.tool_version.into(),
             partition: self.partition,
             agent_id: self.agent_id,
             trace_id: self.trace_id,

@@ -291,8 +291,8 @@ fn entry(tool: &str, segment: &Segment, now: Timestamp) -> Result<AuditEntry, Se
     Ok(AuditEntry {
         call_id: None,
         at: now,
-        tool: tool.to_owned(),
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        tool: tool.to_owned().into(),
+        tool_version: env!("CARGO_PKG_VERSION").into(),
         partition: "local".to_owned(),
         agent_id: "panoply".to_owned(),
         trace_id: String::new(),

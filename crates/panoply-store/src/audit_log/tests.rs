@@ -11,16 +11,16 @@ fn entry(tool: &str, mutation: bool) -> AuditEntry {
     AuditEntry {
         call_id: None,
         at: noon(),
-        tool: tool.to_owned(),
-        tool_version: "1.0.0".to_owned(),
+        tool: tool.to_owned().into(),
+        tool_version: "1.0.0".into(),
         partition: "local".to_owned(),
         agent_id: "test".to_owned(),
         trace_id: "t".to_owned(),
         provenance: Provenance::default(),
         count: 1,
         audit: Audit {
-            in_hash: "a".repeat(64),
-            out_hash: "b".repeat(64),
+            in_hash: "a".repeat(64).into(),
+            out_hash: "b".repeat(64).into(),
             latency_ms: 1,
             seed: u64::MAX,
             status: Status::Ok,
@@ -39,7 +39,7 @@ fn log() -> (tempfile::TempDir, SqliteAuditLog) {
 async fn tools(log: &SqliteAuditLog) -> Vec<String> {
     let filter = AuditFilter { limit: 100_000, ..AuditFilter::default() };
     let rows = log.read(filter).await.unwrap();
-    rows.into_iter().rev().map(|row| row.entry.tool).collect()
+    rows.into_iter().rev().map(|row| row.entry.tool.into_owned()).collect()
 }
 
 /// SQL that makes every write on the writer's connection fail, and the SQL that reverts it.

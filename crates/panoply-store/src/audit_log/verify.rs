@@ -313,7 +313,7 @@ impl Chain {
         let (Some(by), Ok(header)) = (segment.pruned_by, segment.fingerprint()) else {
             return fault(FaultKind::PruningUnrecorded);
         };
-        self.prunings.insert(by, (header.hex(), segment.first));
+        self.prunings.insert(by, (header.hex().to_string(), segment.first));
         self.unchecked += self.noted.range(segment.first..segment.last).count();
         self.take_header(segment)
     }

@@ -17,8 +17,8 @@ fn sample(number: u64, key: Option<&str>) -> MutationRecord {
     let entry = AuditEntry {
         call_id: Some(CallId::new(uuid::Uuid::from_u128(9), number)),
         at: noon(),
-        tool: "create-card".to_owned(),
-        tool_version: "1.0.0".to_owned(),
+        tool: "create-card".into(),
+        tool_version: "1.0.0".into(),
         partition: "local".to_owned(),
         agent_id: "tests".to_owned(),
         trace_id: format!("trace-{number}"),
@@ -28,8 +28,8 @@ fn sample(number: u64, key: Option<&str>) -> MutationRecord {
         },
         count: 1,
         audit: Audit {
-            in_hash: "in".to_owned(),
-            out_hash: "out".to_owned(),
+            in_hash: "in".into(),
+            out_hash: "out".into(),
             latency_ms: number,
             seed: u64::MAX - number,
             status: Status::Ok,

@@ -13,8 +13,8 @@ pub(crate) fn entry(number: u64, mutation: bool) -> AuditEntry {
     AuditEntry {
         call_id: None,
         at: noon() + std::time::Duration::from_nanos(number * 1_000_001),
-        tool: format!("tool-{}", number % 5),
-        tool_version: "1.2.0".to_owned(),
+        tool: format!("tool-{}", number % 5).into(),
+        tool_version: "1.2.0".into(),
         partition: if number.is_multiple_of(2) { "local" } else { "key:ก" }.to_owned(),
         agent_id: "agent, \"quoted\"\n".to_owned(),
         trace_id: format!("trace-{number}"),
@@ -24,8 +24,8 @@ pub(crate) fn entry(number: u64, mutation: bool) -> AuditEntry {
         },
         count: 1 + number % 3,
         audit: Audit {
-            in_hash: format!("{number:064x}"),
-            out_hash: format!("{:064x}", number * 7),
+            in_hash: format!("{number:064x}").into(),
+            out_hash: format!("{:064x}", number * 7).into(),
             latency_ms: number,
             seed: u64::MAX - number,
             status: if failed { Status::Error } else { Status::Ok },

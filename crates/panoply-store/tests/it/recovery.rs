@@ -31,7 +31,7 @@ fn start(folder: &std::path::Path) -> (Arc<Kernel>, Arc<SqliteAuditLog>, Arc<dyn
 
 async fn tools(audit: &SqliteAuditLog) -> Vec<String> {
     let rows = audit.read(AuditFilter { limit: 100, ..AuditFilter::default() }).await.unwrap();
-    rows.into_iter().rev().map(|row| row.entry.tool).collect()
+    rows.into_iter().rev().map(|row| row.entry.tool.into_owned()).collect()
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn recovery_appends_a_missing_audit_row_exactly_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut lost = entry(4, true);
     lost.call_id = Some(CallId::new(Uuid::from_u128(7), 1));
-    lost.tool = "create-card".to_owned();
+    lost.tool = "create-card".into();
     let mut recorded = entry(5, true);
     recorded.call_id = Some(CallId::new(Uuid::from_u128(7), 2));
     {

@@ -68,7 +68,7 @@ fn show(config: &Config, filter: AuditFilter, json: bool) -> Result<ExitCode, Fa
             table.row([
                 sequence.to_string(),
                 entry.at.strftime("%Y-%m-%d %H:%M:%S").to_string(),
-                entry.tool.clone(),
+                entry.tool.to_string(),
                 entry.error_code.clone().unwrap_or_else(|| "ok".to_owned()),
                 entry.count.to_string(),
                 entry.audit.latency_ms.to_string(),
