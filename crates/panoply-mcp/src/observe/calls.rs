@@ -79,8 +79,16 @@ impl Observer for CallLog {
 }
 
 /// The first line of a reply's text, cut.
-fn summary(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(MAX_SUMMARY_CHARS).collect()
+fn summary(text: &str) -> &str {
+    cut(text.lines().next().unwrap_or_default(), MAX_SUMMARY_CHARS)
+}
+
+/// The first characters of a text.
+fn cut(text: &str, chars: usize) -> &str {
+    if text.len() <= chars {
+        return text;
+    }
+    text.char_indices().nth(chars).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 /// Formats the arguments, such as `symbol=K-USA years=5 content=<2048 chars> token=<secret>`.
@@ -93,15 +101,17 @@ fn redacted(input: &Value) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(name.chars().take(MAX_TEXT_CHARS));
+        line.push_str(cut(name, MAX_TEXT_CHARS));
         let lower = name.to_lowercase();
         let _infallible = match value {
             _ if SECRET_NAMES.iter().any(|secret| lower.contains(secret)) => {
                 line.write_str("=<secret>")
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => write!(line, "={value}"),
-            Value::String(text) if text.chars().nth(MAX_TEXT_CHARS).is_none() => {
-                write!(line, "={text}")
+            Value::String(text) if cut(text, MAX_TEXT_CHARS).len() == text.len() => {
+                line.push('=');
+                line.push_str(text);
+                Ok(())
             }
             Value::String(text) => write!(line, "=<{} chars>", text.chars().count()),
             Value::Array(items) => write!(line, "=<{} items>", items.len()),
