@@ -3,12 +3,20 @@
 //! A fund has a concept by its AIMC class, its SEC policy, or words of its names or benchmark. English
 //! words match whole words; Thai has no blanks between words and matches anywhere.
 
+mod assets;
+mod elsewhere;
+mod niches;
+mod regions;
 mod styles;
-mod table;
+mod themes;
 
+use self::assets::ASSETS;
+use self::elsewhere::ELSEWHERE;
+use self::niches::NICHES;
+use self::regions::REGIONS;
 use self::styles::STYLES;
 pub use self::styles::{ABROAD, WORLDWIDE};
-use self::table::CONCEPTS;
+use self::themes::THEMES;
 use crate::fund::Fund;
 
 /// SEC policy of a fund (`policy_desc`).
@@ -75,7 +83,8 @@ const BASE: Concept = Concept {
 /// All concepts. For a class the first match decides, so themes precede regions and regions precede
 /// the kind of asset.
 pub fn concepts() -> impl Iterator<Item = &'static Concept> {
-    CONCEPTS.iter().chain(STYLES)
+    let of_class = THEMES.iter().chain(REGIONS).chain(ASSETS);
+    of_class.chain(STYLES).chain(NICHES).chain(ELSEWHERE)
 }
 
 /// The concept of a name.
@@ -89,6 +98,10 @@ pub const WEAK: &[&str] = &["equity"];
 
 /// Concepts that are an index: beside them the word `index` adds nothing.
 pub const INDICES: &[&str] = &["s&p 500", "nasdaq", "set50", "set100", "set index", "msci acwi"];
+
+/// Concepts of style, first the one that is given up first when no fund has all parts of a query.
+pub const STYLES_GIVEN_UP: &[&str] =
+    &["index", "active", "growth", "quality", "large cap", "allocation", "worldwide", "global"];
 
 /// Concepts of assets that are no shares: beside them `thai` means invested in Thailand.
 pub const OTHER_ASSETS: &[&str] = &[
@@ -104,6 +117,10 @@ pub const OTHER_ASSETS: &[&str] = &[
     "balanced",
     "flexible",
     "allocation",
+    "aggregate bonds",
+    "conservative allocation",
+    "moderate allocation",
+    "aggressive allocation",
 ];
 
 /// Normalised texts of a fund that concepts are matched against.
@@ -122,7 +139,7 @@ impl Concept {
         if self.policy.is_some() && policy == self.policy {
             return true;
         }
-        if self.not.iter().any(|words| mentions(&texts.names, words)) {
+        if self.is_ruled_out(texts) {
             return false;
         }
         let codes = [fund.classification.as_deref(), fund.compare_code.as_deref()];
@@ -140,6 +157,11 @@ impl Concept {
         }
         self.names.iter().any(|words| mentions(&texts.names, words))
             || self.benchmarks.iter().any(|words| mentions(&texts.benchmark, words))
+    }
+
+    /// Whether the name says that the fund lacks the concept, as `ex China` does.
+    pub fn is_ruled_out(&self, texts: &FundTexts) -> bool {
+        self.not.iter().any(|words| mentions(&texts.names, words))
     }
 }
 

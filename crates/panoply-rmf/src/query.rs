@@ -11,7 +11,7 @@ use crate::catalog::FundCatalog;
 use crate::classify::in_category;
 use crate::fund::{Fund, RiskLevel};
 use crate::period::Period;
-use crate::search::{IndexedFund, ParsedQuery};
+use crate::search::{CompanyFilter, IndexedFund, ParsedQuery};
 
 /// Search criteria, combined with AND. `None` matches every fund.
 #[derive(Clone, Debug, Default)]
@@ -30,27 +30,41 @@ pub struct Filter {
     pub category: Option<String>,
 }
 
+/// Result of a filter.
+#[derive(Clone, Debug)]
+pub struct FoundFunds<'a> {
+    /// Matching funds, sorted by code.
+    pub funds: Vec<&'a Fund>,
+    /// Words of the search that no fund has beside the others.
+    pub words_left_out: Vec<String>,
+}
+
 impl Filter {
     /// Returns the matching funds, sorted by code.
     pub fn apply<'a>(&self, catalog: &'a FundCatalog) -> Vec<&'a Fund> {
-        let others: Vec<(&Fund, &IndexedFund)> = catalog
-            .indexed()
-            .filter(|(fund, index)| self.matches_except_search(fund, index))
-            .collect();
-        match &self.search {
-            Some(search) => {
-                let all: Vec<(&Fund, &IndexedFund)> = catalog.indexed().collect();
-                ParsedQuery::new(search, &all).find(&others)
-            }
-            None => others.into_iter().map(|(fund, _)| fund).collect(),
-        }
+        self.find(catalog).funds
     }
 
-    /// Words of the search that no fund has and that were left out.
-    pub fn dropped_words(&self, catalog: &FundCatalog) -> Vec<String> {
-        let Some(search) = &self.search else { return Vec::new() };
+    /// Returns the matching funds, sorted by code, and what the search did not use.
+    pub fn find<'a>(&self, catalog: &'a FundCatalog) -> FoundFunds<'a> {
+        let company = self.company.as_deref().map(CompanyFilter::new);
+        let others: Vec<(&Fund, &IndexedFund)> = catalog
+            .indexed()
+            .filter(|(_, index)| company.as_ref().is_none_or(|company| company.fits(index)))
+            .filter(|(fund, index)| self.matches_except_names(fund, index))
+            .collect();
+        let Some(search) = &self.search else {
+            let funds = others.into_iter().map(|(fund, _)| fund).collect();
+            return FoundFunds { funds, words_left_out: Vec::new() };
+        };
         let all: Vec<(&Fund, &IndexedFund)> = catalog.indexed().collect();
-        ParsedQuery::new(search, &all).dropped().to_vec()
+        let query = ParsedQuery::new(search, &all);
+        let funds = query.find(&others);
+        if !funds.is_empty() {
+            return FoundFunds { funds, words_left_out: query.dropped().to_vec() };
+        }
+        let wider = query.widened(&all);
+        FoundFunds { funds: wider.find(&others), words_left_out: wider.dropped().to_vec() }
     }
 
     /// Number of funds that fit but for a year-to-date return, which they lack.
@@ -61,16 +75,13 @@ impl Filter {
         all.apply(catalog).into_iter().filter(lacks).count()
     }
 
-    fn matches_except_search(&self, fund: &Fund, index: &IndexedFund) -> bool {
-        let company = self.company.as_deref().is_none_or(|text| index.is_of_company(text));
+    fn matches_except_names(&self, fund: &Fund, index: &IndexedFund) -> bool {
         let ytd = self
             .min_ytd
             .is_none_or(|least| fund.returns.get(Period::Ytd).is_some_and(|ytd| ytd >= least));
         let category =
             self.category.as_deref().is_none_or(|category| in_category(fund, index, category));
-        company
-            && ytd
-            && category
+        ytd && category
             && self.min_risk.is_none_or(|least| fund.risk >= least)
             && self.max_risk.is_none_or(|most| fund.risk <= most)
     }

@@ -12,7 +12,7 @@ use crate::compare::total_expense;
 use crate::concepts::concepts;
 use crate::fund::{Fund, Statistic};
 use crate::period::Period;
-use crate::query::{Direction, Filter};
+use crate::query::{Direction, Filter, FoundFunds};
 use crate::search::IndexedFund;
 
 /// Currency hedging of a fund.
@@ -117,6 +117,8 @@ pub struct Screened<'a> {
     pub funds: Vec<FoldedFund<'a>>,
     /// Funds left out because a figure is not known, by condition.
     pub left_out: BTreeMap<&'static str, usize>,
+    /// Words of the search that no fund has beside the others.
+    pub words_left_out: Vec<String>,
 }
 
 /// Result of one condition.
@@ -136,8 +138,9 @@ impl Screen {
         direction: Direction,
         today: Date,
     ) -> Screened<'a> {
+        let FoundFunds { funds, words_left_out } = self.filter.find(catalog);
         let codes: std::collections::HashSet<&str> =
-            self.filter.apply(catalog).into_iter().map(|fund| fund.symbol.as_str()).collect();
+            funds.into_iter().map(|fund| fund.symbol.as_str()).collect();
         let mut by_fund: BTreeMap<&str, FoldedFund<'a>> = BTreeMap::new();
         let mut left_out: BTreeMap<&'static str, std::collections::BTreeSet<&str>> =
             BTreeMap::new();
@@ -168,6 +171,7 @@ impl Screen {
         let mut funds: Vec<FoldedFund<'a>> = by_fund.into_values().collect();
         funds.sort_by(|a, b| compare(a.fund, b.fund, sort, direction, today));
         Screened {
+            words_left_out,
             funds,
             left_out: left_out.into_iter().map(|(figure, ids)| (figure, ids.len())).collect(),
         }

@@ -7,7 +7,8 @@ mod phrases;
 mod risk_words;
 
 pub use self::parse::ParsedQuery;
-use crate::companies::COMPANIES;
+use self::phrases::corrected_company;
+use crate::companies::{COMPANIES, CompanyNames};
 use crate::concepts::{Concept, FundTexts, is_thai, mentions};
 use crate::fund::Fund;
 use crate::lookup::to_ascii_form;
@@ -42,8 +43,10 @@ pub struct IndexedFund {
     texts: FundTexts,
     /// Names without the words that every fund has: English, Thai.
     bare: [String; 2],
+    /// The same without the company at their beginning.
+    short: [String; 2],
     code: String,
-    /// Names, benchmark and master fund without blanks, for literal words.
+    /// Names, benchmark and master fund without blanks and Thai tone marks, for Thai words.
     squeezed: String,
     company: String,
 }
@@ -57,11 +60,14 @@ impl IndexedFund {
         let master = fund.master_fund.as_deref().unwrap_or_default();
         let benchmark = normalised(&format!(" {benchmark} | {master} "));
         let code = squeezed(&fund.symbol);
+        let company = normalised(&fund.company.name);
+        let full = [bare(&fund.name), bare(thai)];
         Self {
-            bare: [bare(&fund.name), bare(thai)],
-            squeezed: format!("{names}{benchmark}").replace(' ', ""),
+            short: full.clone().map(|name| without_company(&name, &company).to_owned()),
+            bare: full,
+            squeezed: without_tones(&format!("{names}{benchmark}").replace(' ', "")),
             code,
-            company: normalised(&fund.company.name),
+            company,
             texts: FundTexts { names, benchmark },
         }
     }
@@ -69,21 +75,6 @@ impl IndexedFund {
     /// Whether the fund has a concept.
     pub fn has(&self, fund: &Fund, concept: &Concept) -> bool {
         concept.fits(fund, &self.texts)
-    }
-
-    /// Whether the company is meant by `text`: an alias, or the start of a word of its name.
-    pub fn is_of_company(&self, text: &str) -> bool {
-        let wanted = normalised(text);
-        let wanted = wanted.trim();
-        let wanted = wanted.strip_prefix("บลจ").unwrap_or(wanted).trim();
-        let wanted = without_kind(wanted.strip_prefix("กองทุน").unwrap_or(wanted).trim());
-        let alias = COMPANIES.iter().find(|company| company.aliases.contains(&wanted));
-        match alias {
-            Some(company) => company.is(&self.company),
-            None => {
-                !wanted.is_empty() && format!(" {}", self.company).contains(&format!(" {wanted}"))
-            }
-        }
     }
 
     /// Whether `query` is the whole name in either language, or the code.
@@ -96,6 +87,7 @@ impl IndexedFund {
     fn is_nearly_named(&self, query: &str) -> bool {
         self.bare
             .iter()
+            .chain(&self.short)
             .any(|name| name.contains(query) && query.len() * 100 >= name.len() * NAME_SHARE)
     }
 
@@ -108,7 +100,7 @@ impl IndexedFund {
             || mentions(&self.texts.benchmark, word)
             || self.code.starts_with(&tight)
             || (long && self.code.contains(&tight))
-            || (thai && self.squeezed.contains(&tight))
+            || (thai && self.squeezed.contains(&without_tones(&tight)))
             || (tight.len() >= 3 && starts_a_word(&self.texts.names, word))
             || (long && word.len() > 4 && self.squeezed_names_contain(&tight))
     }
@@ -121,17 +113,78 @@ impl IndexedFund {
     }
 }
 
-/// A company's name without the words that say that it is a company.
-fn without_kind(name: &str) -> &str {
-    let kinds =
-        ["asset management", "asset", "management", "am", "limited", "company", "bank", "จำกัด"];
-    let shorter = kinds.iter().find_map(|kind| name.strip_suffix(kind)?.strip_suffix(' '));
-    match shorter {
-        Some(shorter) if !COMPANIES.iter().any(|company| company.aliases.contains(&name)) => {
-            without_kind(shorter.trim_end())
+/// The company that a caller names in a filter.
+#[derive(Clone, Debug)]
+pub struct CompanyFilter {
+    company: Option<&'static CompanyNames>,
+    /// Start of a word of the registered name, for companies without other names.
+    words: String,
+}
+
+impl CompanyFilter {
+    /// Reads a name: an alias, also misspelt, or words of the registered name. Legal forms do not
+    /// count.
+    pub fn new(text: &str) -> Self {
+        let words = normalised(text);
+        let words = words.trim();
+        let alias = |name: &str| COMPANIES.iter().find(|company| company.aliases.contains(&name));
+        let short = without_kind(words);
+        let registered = COMPANIES.iter().any(|company| company.registered.starts_with(short));
+        let company = alias(words).or_else(|| alias(short));
+        let company = company.or_else(|| {
+            let slip = !registered && !short.is_empty();
+            slip.then(|| corrected_company(short)).flatten()
+        });
+        Self { company, words: short.to_owned() }
+    }
+
+    /// Whether the company manages a fund.
+    pub fn fits(&self, fund: &IndexedFund) -> bool {
+        match self.company {
+            Some(company) => company.is(&fund.company),
+            None => {
+                let starts = format!(" {}", self.words);
+                !self.words.is_empty() && format!(" {}", fund.company).contains(&starts)
+            }
         }
+    }
+}
+
+/// Words around a company's name that say what kind of company it is.
+#[rustfmt::skip]
+const KINDS: &[&str] = &[
+    "asset management", "fund management", "asset", "management", "am", "limited", "company", "co", "ltd",
+    "public", "pcl", "plc", "bank", "thailand", "จำกัด", "มหาชน", "ประเทศไทย", "บริษัท", "หลักทรัพย์จัดการกองทุน",
+    "บริษัทหลักทรัพย์จัดการกองทุน", "บลจ", "กองทุน", "ธนาคาร", "แบงก์", "แบงค์",
+];
+
+/// A company's name without its kind, unless the kind is part of the name.
+fn without_kind(name: &str) -> &str {
+    if COMPANIES.iter().any(|company| company.aliases.contains(&name)) {
+        return name;
+    }
+    let thai = |kind: &str| kind.chars().any(is_thai);
+    let shorter = KINDS.iter().find_map(|kind| {
+        let tail = name.strip_suffix(kind);
+        let tail = tail.filter(|rest| thai(kind) || rest.ends_with(' '));
+        tail.or_else(|| name.strip_prefix(kind).filter(|_| thai(kind)))
+    });
+    match shorter.map(str::trim) {
+        Some(shorter) if !shorter.is_empty() => without_kind(shorter),
         _ => name,
     }
+}
+
+/// A name without the company at its beginning.
+fn without_company<'a>(name: &'a str, registered: &str) -> &'a str {
+    let Some(company) = CompanyNames::of(registered) else { return name };
+    let rest = company.aliases.iter().filter_map(|alias| name.strip_prefix(alias));
+    rest.min_by_key(|rest| rest.len()).map_or(name, str::trim_start)
+}
+
+/// A text without Thai tone marks and the signs that people leave out or confuse with them.
+pub(crate) fn without_tones(text: &str) -> String {
+    text.chars().filter(|c| !('\u{0E47}'..='\u{0E4C}').contains(c)).collect()
 }
 
 fn starts_a_word(names: &str, word: &str) -> bool {
@@ -158,6 +211,25 @@ fn bare(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn companies_are_known_by_legal_forms_banks_and_slips() {
+        let cases = [
+            ("Principal Asset Management Co., Ltd.", Some("principal")),
+            ("บริษัทหลักทรัพย์จัดการกองทุน บัวหลวง จำกัด", Some("bbl")),
+            ("บลจ.ยูโอบี (ประเทศไทย)", Some("uob")),
+            ("ธนาคารกรุงไทย", Some("krung thai")),
+            ("ธนาคารกรุงเทพ", Some("bbl")),
+            ("Kasikornbank", Some("kasikorn")),
+            ("Kasikron", Some("kasikorn")),
+            ("ทาริส", Some("talis")),
+            ("Bank", None),
+        ];
+        for (text, expected) in cases {
+            let found = CompanyFilter::new(text).company.map(|company| company.registered);
+            assert_eq!(found, expected, "{text}");
+        }
+    }
 
     #[test]
     fn text_is_normalised_to_one_spelling() {

@@ -2,11 +2,14 @@
 //!
 //! Each concept, company and risk level narrows the result; another word must occur in code, names,
 //! benchmark or master fund. A word that no fund has is taken as misspelt, else dropped and reported.
+//! When no fund has all parts, other words and then parts of style are given up and reported too.
 //! A query that is nearly the whole name of a fund finds that fund alone.
 
-use super::phrases::{OTHER_PRODUCTS, Unit, corrected, units};
+use super::phrases::{OTHER_PRODUCTS, Unit, corrected, is_known_word, respelt, units};
 use super::{IndexedFund, bare, normalised};
-use crate::concepts::{ABROAD, INDICES, OTHER_ASSETS, WEAK, WORLDWIDE, concept, mentions};
+use crate::concepts::{
+    ABROAD, INDICES, OTHER_ASSETS, STYLES_GIVEN_UP, WEAK, WORLDWIDE, concept, mentions,
+};
 use crate::fund::{Fund, RiskLevel};
 
 /// A part of a query that a fund must fit, or must not.
@@ -31,11 +34,49 @@ pub struct ParsedQuery {
 impl ParsedQuery {
     /// Splits a query, and corrects or drops words that none of the funds has.
     pub fn new(text: &str, all: &[(&Fund, &IndexedFund)]) -> Self {
-        let units = units(&normalised(&signs_spelt_out(text)));
+        let units = units(&spelt_right(&normalised(&signs_spelt_out(text)), all));
         let parts = units.len();
         let (units, dropped) = known(units, all);
         let units = narrowed(units);
         Self { raw: text.trim().to_lowercase(), bare: bare(text), parts, units, dropped }
+    }
+
+    /// The query itself when some fund has all its parts; else without words, and then without parts
+    /// of style, that leave no fund.
+    pub fn widened(self, all: &[(&Fund, &IndexedFund)]) -> Self {
+        let topic = |unit: &Unit| matches!(unit, Unit::Concept { .. }) && !named(unit, WEAK);
+        let several = self.units.iter().filter(|unit| !named(unit, WEAK)).count() > 1;
+        if !several || !self.units.iter().any(topic) || !self.find(all).is_empty() {
+            return self;
+        }
+        let mut wider = self.clone();
+        wider.give_up(|unit| match unit {
+            Unit::Literal(word) => !OTHER_PRODUCTS.contains(&word.as_str()),
+            _ => false,
+        });
+        for style in STYLES_GIVEN_UP {
+            if !wider.find(all).is_empty() {
+                return wider;
+            }
+            wider.give_up(|unit| named(unit, &[style]));
+        }
+        if wider.find(all).is_empty() { self } else { wider }
+    }
+
+    /// Drops parts, unless no topic would be left.
+    fn give_up(&mut self, which: impl Fn(&Unit) -> bool) {
+        let topic = |unit: &&Unit| matches!(unit, Unit::Concept { .. }) && !named(unit, WEAK);
+        if !self.units.iter().filter(|unit| !which(unit)).any(|unit| topic(&unit)) {
+            return;
+        }
+        for unit in &self.units {
+            match unit {
+                Unit::Literal(word) if which(unit) => self.dropped.push(word.clone()),
+                Unit::Concept { word, .. } if which(unit) => self.dropped.push((*word).to_owned()),
+                _ => {}
+            }
+        }
+        self.units.retain(|unit| !which(unit));
     }
 
     /// Words that no fund has and that were left out.
@@ -126,7 +167,8 @@ impl ParsedQuery {
                 mentions(&index.texts.names, word) || index.code.contains(word)
             }
             Unit::Concept { concept, word } => {
-                index.has(fund, concept) || word.is_ascii() && mentions(&index.texts.names, word)
+                let named = word.is_ascii() && mentions(&index.texts.names, word);
+                index.has(fund, concept) || named && !concept.is_ruled_out(&index.texts)
             }
             Unit::Company(company) => company.is(&index.company),
             Unit::Risk((least, most)) => {
@@ -156,6 +198,25 @@ fn signs_spelt_out(text: &str) -> String {
     signs.iter().fold(text.to_owned(), |text, (sign, words)| text.replace(sign, words))
 }
 
+/// English words that neither a known phrase nor a fund has, in the spelling of a known phrase.
+fn spelt_right(normal: &str, all: &[(&Fund, &IndexedFund)]) -> String {
+    let of_funds = |word: &str| all.iter().any(|(_, index)| index.contains(word));
+    let word = |word: &str| {
+        let unknown = word.bytes().all(|byte| byte.is_ascii_lowercase())
+            && !is_known_word(word)
+            && !OTHER_PRODUCTS.contains(&word)
+            && !of_funds(word);
+        unknown.then(|| respelt(word)).flatten().unwrap_or(word).to_owned()
+    };
+    normal.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// A Buddhist year as the Christian one, for names like `Target Date 2040`.
+fn christian_year(word: &str) -> Option<String> {
+    let year: u16 = word.parse().ok()?;
+    (2560..=2640).contains(&year).then(|| (year - 543).to_string())
+}
+
 /// Corrects words that no fund has, else drops them where something else is left.
 fn known(units: Vec<Unit>, all: &[(&Fund, &IndexedFund)]) -> (Vec<Unit>, Vec<String>) {
     let unknown = |word: &str| {
@@ -164,10 +225,13 @@ fn known(units: Vec<Unit>, all: &[(&Fund, &IndexedFund)]) -> (Vec<Unit>, Vec<Str
     let (mut kept, mut dropped) = (Vec::new(), Vec::new());
     for unit in &units {
         match unit {
-            Unit::Literal(word) if unknown(word) => match corrected(word) {
-                Some(unit) => kept.push(unit),
-                None => dropped.push(word.clone()),
-            },
+            Unit::Literal(word) if unknown(word) => {
+                let year = christian_year(word).filter(|year| !unknown(year)).map(Unit::Literal);
+                match year.or_else(|| corrected(word)) {
+                    Some(unit) => kept.push(unit),
+                    None => dropped.push(word.clone()),
+                }
+            }
             unit => kept.push(unit.clone()),
         }
     }
@@ -185,6 +249,13 @@ fn narrowed(mut units: Vec<Unit>) -> Vec<Unit> {
     let topic = |unit: &Unit| matches!(unit, Unit::Concept { .. } | Unit::Literal(_));
     if units.iter().any(|unit| topic(unit) && !named(unit, WEAK)) {
         units.retain(|unit| !named(unit, WEAK));
+    }
+    // Shares and bonds together are a mixed fund; no fund is both.
+    let both = ["equity", "bonds"].map(|name| units.iter().any(|unit| named(unit, &[name])));
+    let plain = !units.iter().any(|unit| matches!(unit, Unit::Or | Unit::Excluding));
+    if both == [true, true] && plain {
+        units.retain(|unit| !named(unit, WEAK));
+        replace(&mut units, "bonds", "mixed");
     }
     if units.iter().any(|unit| named(unit, INDICES)) {
         units.retain(|unit| !named(unit, &["index"]));
@@ -247,5 +318,43 @@ mod tests {
         );
         assert_eq!(ParsedQuery::new("pokemon", &[]).dropped(), [""; 0]);
         assert_eq!(ParsedQuery::new("gold ssf", &[]).dropped(), [""; 0], "another kind of fund");
+    }
+
+    #[test]
+    fn parts_that_leave_no_fund_are_given_up_from_words_to_styles() {
+        let catalog = crate::catalog::FundCatalog::bundled().unwrap();
+        let all: Vec<(&Fund, &IndexedFund)> = catalog.indexed().collect();
+        let cases: [(&str, bool, &[&str]); 9] = [
+            ("gold price tracker", true, &["tracker"]),
+            ("top gold funds", true, &["top"]),
+            ("gold", true, &[]),
+            // A country, a company or a kind of fund is never given up.
+            ("gold from Korea", false, &[]),
+            ("น้ำมันของกสิกร", false, &[]),
+            ("gold ssf", false, &[]),
+            ("Krungsri Siriphol", false, &[]),
+            ("emerging markets ex China", true, &[]),
+            ("ทาร์เก็ต เดท 2583", true, &[]),
+        ];
+        for (text, found, given_up) in cases {
+            let query = ParsedQuery::new(text, &all).widened(&all);
+            assert_eq!(!query.find(&all).is_empty(), found, "{text}");
+            assert_eq!(query.dropped(), given_up, "{text}");
+        }
+    }
+
+    #[test]
+    fn misspelt_words_are_read_as_the_nearest_known_phrase() {
+        let cases: [(&str, &[&str]); 6] = [
+            ("goverment bonds", &["government bonds"]),
+            ("emergin market", &["emerging markets"]),
+            ("infrastucture", &["infrastructure"]),
+            ("เวียดนาาม", &["vietnam"]),
+            ("ญีปุ่น", &["japan"]),
+            ("โครงสร้างพื้นฐาณ", &["infrastructure"]),
+        ];
+        for (query, expected) in cases {
+            assert_eq!(ParsedQuery::new(query, &[]).understood(), expected, "{query}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::data_age::DataAge;
 use super::listing::{table_of, top_funds_text};
 use super::service::{CACHE_POLICY, FUND_LIST, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService};
 use super::wire::{FundRow, SortBy, direction, funds_by_flag, order_name, whole};
-use crate::query::{self, Filter};
+use crate::query::{self, Filter, FoundFunds};
 use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -128,7 +128,7 @@ impl Tool for GetRmfFunds {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let service = RmfService::open(&self.store, cx);
         let filter = Filter { search: params.search.clone(), ..Filter::default() };
-        let mut found = filter.apply(&service.catalog);
+        let FoundFunds { funds: mut found, words_left_out } = filter.find(&service.catalog);
         query::sort(&mut found, params.sort_by.key(), direction(params.sort_order));
         let page = query::page(&found, params.page as usize, params.page_size as usize);
         let shown = page.funds.len();
@@ -152,11 +152,11 @@ impl Tool for GetRmfFunds {
                 service.as_of(&page.funds)
             ),
             Lang::Th => format!(
-                "พบกองทุน RMF {total} กองทุน แสดงหน้า {number} ({shown} กองทุน) {best}{} {past_end}ซื้อ RMF ลดหย่อนภาษีได้สูงสุด 500,000 บาทต่อปีรวมกับการออมเพื่อเกษียณอื่น",
+                "พบกองทุน RMF {total} กองทุน แสดงหน้า {number} ({shown} กองทุน) {best}{} {past_end}ลดหย่อนภาษีได้สูงสุด 500,000 บาทต่อปี",
                 service.as_of(&page.funds)
             ),
         };
-        let text = text + &service.locale.words_left_out(&filter.dropped_words(&service.catalog));
+        let text = text + &service.locale.words_left_out(&words_left_out);
         let known = page.funds.iter().filter(|fund| fund.nav.latest().is_some()).count();
         let evidence =
             service.evidence_from_returns(&page.funds).complete(known as u64, shown as u64);
@@ -180,8 +180,7 @@ impl Tool for GetRmfFunds {
             .meta("filters", filters)
             .meta("dataFlags", funds_by_flag(page.funds.iter().copied()));
         if let Some(first) = page.funds.first() {
-            let why =
-                service.locale.pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก");
+            let why = service.locale.pick("details of the first fund", "ดูกองทุนแรก");
             reply = reply.next(NextAction::new(
                 "get_rmf_fund_detail",
                 json!({"fundCode": first.symbol}),

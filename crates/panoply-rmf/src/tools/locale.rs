@@ -23,13 +23,13 @@ impl Locale {
         }
     }
 
-    /// Words of a search that no fund has; empty when all were used.
+    /// Words of a search that no fund has beside the others; empty when all were used.
     pub(crate) fn words_left_out(self, words: &[String]) -> String {
         let words = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
         match (words.is_empty(), self.0) {
             (true, _) => String::new(),
-            (false, Lang::En) => format!(" No fund has {words}: left out of the search."),
-            (false, Lang::Th) => format!(" ไม่มีกองทุนใดมีคำว่า {words} จึงไม่ใช้ในการค้นหา"),
+            (false, Lang::En) => format!(" No fund also has {words}: left out of the search."),
+            (false, Lang::Th) => format!(" ไม่มีกองทุนที่ตรงกับ {words} ด้วย จึงไม่ใช้ในการค้นหา"),
         }
     }
 

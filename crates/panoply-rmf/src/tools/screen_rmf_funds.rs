@@ -351,7 +351,7 @@ impl Tool for ScreenRmfFunds {
         let evidence =
             service.evidence_from_returns(&funds).complete(funds.len() as u64, funds.len() as u64);
         let text = sentence(&service, &screened, &shown, params.sort_by.key())
-            + &service.locale.words_left_out(&screen.filter.dropped_words(&service.catalog));
+            + &service.locale.words_left_out(&screened.words_left_out);
         let output = Output {
             funds: shown.iter().map(|folded| Row::of(&service, folded)).collect(),
             total_funds: screened.funds.len(),

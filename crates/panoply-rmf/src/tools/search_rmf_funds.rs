@@ -14,7 +14,7 @@ use super::wire::{
     Figure, FundRow, SortBy, decimal, direction, funds_by_flag, optional_whole, order_name, whole,
 };
 use crate::fund::RiskLevel;
-use crate::query::{self, Filter};
+use crate::query::{self, Filter, FoundFunds};
 use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -158,14 +158,14 @@ impl Tool for SearchRmfFunds {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let service = RmfService::open(&self.store, cx);
         let (filter, applied) = filter_of(service.locale, &params)?;
-        let mut found = filter.apply(&service.catalog);
+        let FoundFunds { funds: mut found, words_left_out } = filter.find(&service.catalog);
         query::sort(&mut found, params.sort_by.key(), direction(params.sort_order));
         let total = found.len();
         found.truncate(params.limit as usize);
         let left_out = filter.left_out_without_ytd(&service.catalog);
         let shown = found.len();
         let text = sentence(&service, &params, &applied, &found, [total, left_out])
-            + &service.locale.words_left_out(&filter.dropped_words(&service.catalog));
+            + &service.locale.words_left_out(&words_left_out);
         let sorted_by = |fund: &&crate::fund::Fund| match params.sort_by.key() {
             query::SortKey::Return(period) => fund.returns.get(period).is_some(),
             query::SortKey::Nav => fund.nav.latest().is_some(),
@@ -185,37 +185,23 @@ impl Tool for SearchRmfFunds {
             "sortBy": params.sort_by.as_str(), "sortOrder": order_name(params.sort_order),
             "limit": params.limit,
         });
-        let mut reply = Reply::new(output, text, evidence)
+        let reply = Reply::new(output, text, evidence)
             .table(table_of(&service, &found, params.sort_by.key()))
             .meta("filters", filters)
             .meta("dataFlags", funds_by_flag(found.iter().copied()));
-        if let [first, second, ..] = found.as_slice() {
-            let codes: Vec<&str> = found.iter().take(3).map(|fund| fund.symbol.as_str()).collect();
-            reply = reply
-                .next(NextAction::new(
-                    "get_rmf_fund_detail",
-                    json!({"fundCode": first.symbol}),
-                    service
-                        .locale
-                        .pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก"),
-                ))
-                .next(NextAction::new(
-                    "compare_rmf_funds",
-                    json!({"fundCodes": codes}),
-                    format!(
-                        "{} {} / {}",
-                        service.locale.pick("compare", "เปรียบเทียบ"),
-                        first.symbol,
-                        second.symbol
-                    ),
-                ));
-        } else if found.is_empty() {
-            reply = reply.next(NextAction::new(
+        let next = match found.as_slice() {
+            [first, ..] => NextAction::new(
+                "get_rmf_fund_detail",
+                json!({"fundCode": first.symbol}),
+                service.locale.pick("details of the first fund", "ดูกองทุนแรก"),
+            ),
+            [] => NextAction::new(
                 "get_rmf_funds",
                 json!({}),
                 service.locale.pick("browse all funds", "ดูกองทุนทั้งหมด"),
-            ));
-        }
+            ),
+        };
+        let reply = reply.next(next);
         Ok(reply.with_provenance(&service, Some(&FUND_LIST), []))
     }
 }

@@ -16,11 +16,14 @@ use serde_json::Value;
 const TASKS: &str = include_str!("tasks.tsv");
 /// Queries written before their author had seen the search; it was improved on them since.
 const HELD_OUT: &str = include_str!("held_out.tsv");
-/// Queries that the search was not tuned on.
+/// Queries that the search was tuned on last: recall 0.86 in English and 0.98 in Thai before.
 const HELD_OUT_2: &str = include_str!("held_out_2.tsv");
 /// Queries judged by a script over the raw snapshot (`make_held_out_3.py`), committed before the search
 /// was changed: recall 0.65 and 0.77 then.
 const HELD_OUT_3: &str = include_str!("held_out_3.tsv");
+/// Queries judged by `make_held_out_4.py`, committed before the search was changed for the second set:
+/// recall 0.78 in both languages then. Their misses were not looked at while it was changed.
+const HELD_OUT_4: &str = include_str!("held_out_4.tsv");
 const MIN_RECALL: f64 = 0.97;
 const MIN_PRECISION: f64 = 0.9;
 
@@ -111,15 +114,15 @@ fn search_finds_what_investors_mean() {
 #[test]
 fn search_answers_the_first_held_out_queries() {
     for (language, recall, precision) in means(HELD_OUT, 60) {
-        assert!(recall >= 0.9, "{language}: recall {recall:.4}");
+        assert!(recall >= MIN_RECALL, "{language}: recall {recall:.4}");
         assert!(precision >= MIN_PRECISION, "{language}: precision {precision:.4}");
     }
 }
 
 #[test]
-fn search_answers_queries_it_was_not_tuned_on() {
+fn search_answers_the_second_held_out_set() {
     for (language, recall, precision) in means(HELD_OUT_2, 30) {
-        assert!(recall >= 0.85, "{language}: recall {recall:.4}");
+        assert!(recall >= MIN_RECALL, "{language}: recall {recall:.4}");
         assert!(precision >= MIN_PRECISION, "{language}: precision {precision:.4}");
     }
 }
@@ -127,7 +130,15 @@ fn search_answers_queries_it_was_not_tuned_on() {
 #[test]
 fn search_answers_the_third_held_out_set() {
     for (language, recall, precision) in means(HELD_OUT_3, 180) {
-        assert!(recall >= 0.95, "{language}: recall {recall:.4}");
+        assert!(recall >= MIN_RECALL, "{language}: recall {recall:.4}");
+        assert!(precision >= MIN_PRECISION, "{language}: precision {precision:.4}");
+    }
+}
+
+#[test]
+fn search_answers_queries_whose_misses_it_was_not_tuned_on() {
+    for (language, recall, precision) in means(HELD_OUT_4, 150) {
+        assert!(recall >= MIN_RECALL, "{language}: recall {recall:.4}");
         assert!(precision >= MIN_PRECISION, "{language}: precision {precision:.4}");
     }
 }

@@ -182,10 +182,11 @@ fn finding() -> Vec<Question> {
                 ("search_rmf_funds", json!({"search": "S&P500"})),
                 ("search_rmf_funds", json!({"search": "NASDAQ 100"})),
             ],
-            // S&P 500: three by name (Eastspring, Kasikorn, KKP) and five more by benchmark. Nasdaq:
+            // S&P 500: five by name (Bualuang, Eastspring, Kasikorn, KKP and Krungsri, whose master funds
+            // follow it) and five more by benchmark. Nasdaq:
             // Kasikorn, Krungsri, two classes of SCB, three of TISCO.
             vec![
-                (0, "/totalCount", json!(8).into()),
+                (0, "/totalCount", json!(10).into()),
                 (0, "", Answer::Says("K-US500XRMF")),
                 (1, "/totalCount", json!(7).into()),
                 (1, "", Answer::Says("KFNDQRMF")),
