@@ -477,14 +477,24 @@ fn sentence(service: &RmfService, situation: &Situation, found: &Benefit) -> Str
         .saved_percent
         .map_or_else(String::new, |percent| format!(" ({}%)", fixed(percent, 2)));
     let checked = locale.year(found.rules.checked_to);
+    let effect = match (found.deductible.is_zero(), locale.0) {
+        (false, Lang::En) => format!(
+            "Buying {deductible} lowers tax from {before} to {after} and saves {saved}{share}."
+        ),
+        (false, Lang::Th) => {
+            format!("การซื้อ {deductible} ลดภาษีจาก {before} เหลือ {after} ประหยัด {saved}{share}")
+        }
+        (true, Lang::En) => format!("An RMF would not lower the tax of {before}."),
+        (true, Lang::Th) => format!("การซื้อ RMF ไม่ช่วยลดภาษี {before}"),
+    };
     let more = advice(service, situation, found);
     match locale.0 {
         Lang::En => format!(
-            "Tax year {year}, income {income}: room left for RMF is {room}. Buying {deductible} lowers tax from {before} to {after} and saves {saved}{share}.{excess}{more} Rules as of {checked}. {}",
+            "Tax year {year}, income {income}: room left for RMF is {room}. {effect}{excess}{more} Rules as of {checked}. {}",
             disclaimer(service)
         ),
         Lang::Th => format!(
-            "ปีภาษี {year} เงินได้ {income}: ซื้อ RMF เพิ่มได้อีก {room} การซื้อ {deductible} ลดภาษีจาก {before} เหลือ {after} ประหยัด {saved}{share}{excess}{more} ตามหลักเกณฑ์ถึงปี {checked} {}",
+            "ปีภาษี {year} เงินได้ {income}: ซื้อ RMF เพิ่มได้อีก {room} {effect}{excess}{more} ตามหลักเกณฑ์ถึงปี {checked} {}",
             disclaimer(service)
         ),
     }

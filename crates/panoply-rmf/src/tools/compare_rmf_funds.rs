@@ -6,6 +6,7 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::data_age::DataAge;
+use super::fund_detail::publishes_fees;
 use super::listing::cell;
 use super::service::{
     CACHE_POLICY, FUND_COMPARISON, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related,
@@ -207,7 +208,8 @@ impl Tool for CompareRmfFunds {
             .table(table(&service, &funds))
             .meta("compareBy", params.compare_by.as_str())
             .meta("fundCount", funds.len())
-            .meta("dataFlags", funds_by_flag(funds.iter().copied()));
+            .meta("dataFlags", funds_by_flag(funds.iter().copied()))
+            .meta("fundNamesTh", thai_names(&funds));
         for fund in &funds {
             reply = reply.related(related(fund));
         }
@@ -265,13 +267,19 @@ impl Column {
             benchmark_name: fund.benchmark.name.clone(),
             benchmark_ytd: figure(fund.benchmark.returns.get(Period::Ytd)),
             benchmark_1y: figure(fund.benchmark.returns.get(Period::Y1)),
-            fees: (!fund.fees.is_empty()).then(|| fee_lines(&fund.fees)),
+            fees: publishes_fees(fund).then(|| fee_lines(&fund.fees)),
             volatility_1y: figure(fund.volatility_1y),
             tracking_error: figure(fund.tracking_error),
             nav_value: latest.map(|point| Figure(point.nav)),
             nav_date: latest.map(|point| Day(point.date)),
         }
     }
+}
+
+/// Thai names by code, for the widget: hosts do not always tell the reader's language with the call.
+fn thai_names(funds: &[&Fund]) -> serde_json::Value {
+    let named = funds.iter().filter_map(|fund| Some((&fund.symbol, fund.name_th.as_ref()?)));
+    json!(named.collect::<std::collections::BTreeMap<_, _>>())
 }
 
 /// One line per kind. The source repeats its table for funds with several classes.

@@ -90,7 +90,7 @@ fn notice(
     let another_year = returns.filter(|(_, last)| last.year() != service.today().year());
     parts.extend(another_year.map(|(_, last)| match locale.0 {
         Lang::En => format!("YTD is of {}", last.year()),
-        Lang::Th => format!("\"ตั้งแต่ต้นปี\" คือปี {}", locale.year(last.year())),
+        Lang::Th => format!("YTD คือปี {}", locale.year(last.year())),
     }));
     let kept: Vec<&str> = funds
         .iter()
@@ -109,6 +109,6 @@ fn notice(
     let said = parts.join("; ");
     (!said.is_empty()).then(|| match locale.0 {
         Lang::En => format!("Caution: {said}."),
-        Lang::Th => format!("ข้อควรระวัง: {said}"),
+        Lang::Th => format!("ระวัง: {said}"),
     })
 }

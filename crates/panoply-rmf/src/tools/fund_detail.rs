@@ -215,7 +215,7 @@ impl FundDetail {
             benchmark_5y: benchmark(Period::Y5),
             benchmark_10y: benchmark(Period::Y10),
             asset_allocation: fund.allocation.as_deref().map(parts),
-            fees: (!fund.fees.is_empty()).then(|| fund.fees.iter().map(FeeLine::of).collect()),
+            fees: publishes_fees(fund).then(|| fee_lines(&fund.fees)),
             min_initial: figure(fund.minimums.initial),
             min_additional: figure(fund.minimums.additional),
             min_redemption: figure(fund.minimums.redemption),
@@ -254,6 +254,22 @@ fn parts(parts: &[crate::fund::Allocation]) -> Vec<Part> {
         percentage: Figure(part.percent),
     };
     parts.iter().map(part).collect()
+}
+
+/// Whether any fee has a value. The names of fees without one say nothing.
+pub(crate) fn publishes_fees(fund: &Fund) -> bool {
+    fund.fees.iter().any(|fee| fee.value.is_some())
+}
+
+/// The fees, each once: the source repeats its table for every share class.
+fn fee_lines(fees: &[Fee]) -> Vec<FeeLine> {
+    let mut seen: Vec<&Fee> = Vec::new();
+    for fee in fees {
+        if !seen.contains(&fee) {
+            seen.push(fee);
+        }
+    }
+    seen.into_iter().map(FeeLine::of).collect()
 }
 
 impl FeeLine {

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use super::data_age::DataAge;
 use super::fund_detail::FundDetail;
 use super::listing::cell;
-use super::locale::signed_percent;
+use super::locale::{Locale, signed_percent};
 use super::service::{
     CACHE_POLICY, FUND_CARD, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related,
 };
 use crate::catalog::returns_dates;
+use crate::class_names::class_name;
 use crate::figures::to_f64;
 use crate::fund::Fund;
 use crate::period::Period;
@@ -114,6 +115,7 @@ impl Tool for GetRmfFundDetail {
         let mut reply = Reply::new(output, sentence(&service, fund), evidence)
             .table(returns_table(&service, fund))
             .meta("navHistory7d", sparkline)
+            .meta("className", class_names(fund))
             .related(related(fund))
             .next(NextAction::new(
                 "get_rmf_fund_nav_history",
@@ -153,10 +155,12 @@ fn sentence(service: &RmfService, fund: &Fund) -> String {
     let ytd = locale.percent(fund.returns.get(Period::Ytd));
     let returns = service.returns_as_of(returns_dates([fund]));
     let caution = DataAge::of(service, &[fund]).sentence();
-    let suits = suitability(fund).map(|text| match locale.0 {
-        Lang::En => format!(" Suitability (Thai SEC): {text}."),
-        Lang::Th => format!(" ความเหมาะสม: {text}"),
-    });
+    let suits = match locale.0 {
+        Lang::En => suitable_for(fund),
+        Lang::Th => {
+            suitability(fund).map(|text| format!(" ความเหมาะสม: {text}")).unwrap_or_default()
+        }
+    };
     let flags: Vec<&str> = fund.flags.iter().map(|flag| locale.flag(*flag)).collect();
     let careful = if flags.is_empty() {
         String::new()
@@ -175,7 +179,7 @@ fn sentence(service: &RmfService, fund: &Fund) -> String {
             locale.risk(risk)
         ),
     };
-    format!("{text}{}{}{careful}", more(service, fund), suits.unwrap_or_default())
+    format!("{text}{}{suits}{careful}", more(service, fund))
 }
 
 /// Class, fees and master fund, where they are known.
@@ -194,6 +198,21 @@ fn more(service: &RmfService, fund: &Fund) -> String {
         parts.push(format!("{}: {master}", locale.pick("Feeder of", "กองทุนหลัก")));
     }
     parts.iter().map(|part| format!(" {part}.")).collect()
+}
+
+/// Suitability in English, from risk and class: the SEC's own text is in Thai.
+fn suitable_for(fund: &Fund) -> String {
+    let risk = Locale(Lang::En).risk(fund.risk.get());
+    let class = crate::peers::group_of(fund).and_then(class_name);
+    let seeks = class.map(|(english, _)| format!(" and seek exposure to {english}"));
+    format!(" Suitable for investors who accept {risk}{}.", seeks.unwrap_or_default())
+}
+
+/// The class in words of both languages, for the widget.
+fn class_names(fund: &Fund) -> Option<Value> {
+    let code = crate::peers::group_of(fund)?;
+    let in_words = |lang| Locale(lang).class(code);
+    Some(json!({"en": in_words(Lang::En), "th": in_words(Lang::Th)}))
 }
 
 /// `High risk`.

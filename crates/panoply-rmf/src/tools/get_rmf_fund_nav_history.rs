@@ -221,7 +221,10 @@ fn table(service: &RmfService, points: &[NavPoint]) -> Table {
     let days = nav_days(points);
     days.iter().rev().take(ROWS).fold(Table::new(columns), |table, day| {
         table.row([
-            day.date.0.to_string(),
+            match locale.0 {
+                Lang::En => day.date.0.to_string(),
+                Lang::Th => locale.date(day.date.0),
+            },
             cell(Some(day.nav.0), 4),
             cell(day.change_percent.map(|percent| percent.0), 2),
         ])

@@ -59,6 +59,10 @@ pub(crate) fn first_fund_text(
 pub(crate) fn headline(service: &RmfService, fund: &Fund, key: SortKey) -> String {
     let locale = service.locale;
     match key {
+        // Thai investors write YTD too; the Thai words take twelve times the bytes.
+        SortKey::Return(Period::Ytd) | SortKey::Name => {
+            format!("{} YTD", locale.percent(fund.returns.get(Period::Ytd)))
+        }
         SortKey::Return(period) => {
             format!("{} {}", locale.percent(fund.returns.get(period)), locale.period(period))
         }
@@ -66,13 +70,13 @@ pub(crate) fn headline(service: &RmfService, fund: &Fund, key: SortKey) -> Strin
         SortKey::Nav => {
             format!("NAV {}", locale.nav(fund.nav.latest().map(|point| point.nav)))
         }
-        SortKey::Name => {
-            locale.percent(fund.returns.get(Period::Ytd)) + " " + locale.period(Period::Ytd)
-        }
     }
 }
 
-/// Table of code, returns and risk. The NAV per unit does not compare funds, so it is shown only
+/// Rows of the table below a list; the structured content has all of them.
+const TABLE_ROWS: usize = 5;
+
+/// Table of code, returns and risk of the first funds. The NAV per unit does not compare funds, so it is shown only
 /// when sorting by it; the structured content always has it.
 pub(crate) fn table_of(service: &RmfService, funds: &[&Fund], key: SortKey) -> Table {
     let locale = service.locale;
@@ -83,12 +87,12 @@ pub(crate) fn table_of(service: &RmfService, funds: &[&Fund], key: SortKey) -> T
     };
     let columns = [
         locale.pick("fund", "กองทุน"),
-        locale.pick("YTD %", "ต้นปี %"),
+        "YTD %",
         locale.pick("1Y %", "1 ปี %"),
         locale.pick("risk", "เสี่ยง"),
     ];
     let headed = Table::new(with_nav(columns.map(str::to_owned), "NAV".to_owned()));
-    funds.iter().fold(headed, |table, fund| {
+    let table = funds.iter().take(TABLE_ROWS).fold(headed, |table, fund| {
         let figures = [
             fund.symbol.clone(),
             cell(fund.returns.get(Period::Ytd), 2),
@@ -96,7 +100,12 @@ pub(crate) fn table_of(service: &RmfService, funds: &[&Fund], key: SortKey) -> T
             fund.risk.to_string(),
         ];
         table.row(with_nav(figures, cell(fund.nav.latest().map(|point| point.nav), 4)))
-    })
+    });
+    match (funds.len().saturating_sub(TABLE_ROWS), locale.0) {
+        (0, _) => table,
+        (more, Lang::En) => table.row([format!("… {more} more")]),
+        (more, Lang::Th) => table.row([format!("… อีก {more} กองทุน")]),
+    }
 }
 
 /// Formats a figure with a fixed number of decimals; a dash when missing.

@@ -153,7 +153,7 @@ impl RmfService {
         let date = dates.map_or_else(|| locale.missing().to_owned(), |dates| locale.dates(dates));
         match locale.0 {
             Lang::En => format!("returns as of {date} (factsheets)"),
-            Lang::Th => format!("ผลตอบแทน ณ {date} (หนังสือชี้ชวนส่วนสรุป)"),
+            Lang::Th => format!("ผลตอบแทน ณ {date} (Fact Sheet)"),
         }
     }
 
@@ -192,7 +192,12 @@ impl RmfService {
                 message: locale.flag(Flag::ShareClassFiguresShared).to_owned(),
                 related_ids: shared,
                 suggested_fix: Some(
-                    "run `panoply rmf sync`, which takes each class's own".to_owned(),
+                    locale
+                        .pick(
+                            "run `panoply rmf sync`, which takes each class's own",
+                            "รัน `panoply rmf sync` เพื่อใช้ตัวเลขของแต่ละชนิด",
+                        )
+                        .to_owned(),
                 ),
                 auto_fixable: None,
             });
@@ -209,7 +214,11 @@ impl RmfService {
             severity: Level::High,
             message: notice.to_owned(),
             related_ids: Vec::new(),
-            suggested_fix: Some("run `panoply rmf sync` on the server".to_owned()),
+            suggested_fix: Some(
+                self.locale
+                    .pick("run `panoply rmf sync` on the server", "รัน `panoply rmf sync` ที่เซิร์ฟเวอร์")
+                    .to_owned(),
+            ),
             auto_fixable: None,
         })
     }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::data_age::DataAge;
 use super::locale::Locale;
 use crate::figures::to_f64;
-use crate::fund::Fund;
+use crate::fund::{Flag, Fund};
 use crate::period::Period;
 use crate::query::{Direction, SortKey};
 use crate::tax::FIRST_YEAR;
@@ -127,11 +127,14 @@ impl FundRow {
     }
 }
 
-/// Fund codes by quality flag.
+/// Fund codes by quality flag. Flags of repaired defects are left to the fund's detail: nothing
+/// follows from them for a reader of a list.
 pub(crate) fn funds_by_flag<'a>(funds: impl IntoIterator<Item = &'a Fund>) -> Value {
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for fund in funds {
-        for flag in &fund.flags {
+        let repaired =
+            |flag: &&Flag| matches!(flag, Flag::RepairedColumnShift | Flag::RepairedName);
+        for flag in fund.flags.iter().filter(|flag| !repaired(flag)) {
             by_flag.entry(flag.as_str()).or_default().push(&fund.symbol);
         }
     }
