@@ -46,7 +46,9 @@ export function written(value, digits, sign = false) {
 }
 
 const MONTHS = { en: "Jan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec".split(" "), th: "ม.ค. ก.พ. มี.ค. เม.ย. พ.ค. มิ.ย. ก.ค. ส.ค. ก.ย. ต.ค. พ.ย. ธ.ค.".split(" ") };
-export function dateOf(iso, lang, buddhist = false) {
+/** Thai readers count years of the Buddhist era; the other era of a language is named. */
+export function dateOf(iso, lang, buddhist = lang === "th") {
   const [year, month, day] = iso.slice(0, 10).split("-").map(Number);
-  return `${day} ${MONTHS[lang][month - 1]} ${buddhist ? `${year + 543} ${lang === "th" ? "พ.ศ." : "BE"}` : year}`;
+  const years = { en: [`${year}`, `${year + 543} BE`], th: [`ค.ศ. ${year}`, `${year + 543}`] };
+  return `${day} ${MONTHS[lang][month - 1]} ${years[lang][Number(buddhist)]}`;
 }

@@ -82,15 +82,18 @@ async function oneShow(kit, server, { kind, html, reply, open, theme, lang, acts
   await page.close();
 }
 
-/** Years of the Buddhist era by a box, or from the start where the locale asks for them. */
+/** Years of the Buddhist era for Thai readers unless they choose otherwise, and where the locale asks for them. */
 async function eras(kit, server, kind, html, reply) {
   const { nav_date: day } = reply.structuredContent.fund;
   if (!day) return;
   const { page, frame } = await inMcpApps(kit, show(server, kind, html, reply, "light", "th"));
   await frame.locator("h1").waitFor();
-  includes(await frame.locator("footer").innerText(), dateOf(day, "th"), `${kind.page}: the year as it is written in the reply`);
-  await frame.getByRole("checkbox").check();
-  includes(await frame.locator("footer").innerText(), dateOf(day, "th", true), `${kind.page}: the Buddhist era on request`);
+  includes(await frame.locator("footer").innerText(), dateOf(day, "th", true), `${kind.page}: the Buddhist era for Thai readers`);
+  await frame.getByRole("checkbox").uncheck();
+  includes(await frame.locator("footer").innerText(), dateOf(day, "th", false), `${kind.page}: the common era on request`);
+  await page.evaluate(() => window.bridge.setHostContext({ theme: "dark", locale: "th-TH" }));
+  await frame.locator("html[data-theme=dark]").waitFor();
+  includes(await frame.locator("footer").innerText(), dateOf(day, "th", false), `${kind.page}: the reader's choice outlives a change of theme`);
   await page.evaluate(() => window.bridge.setHostContext({ theme: "dark", locale: "en-GB-u-ca-buddhist" }));
   await frame.locator("html[lang=en][data-theme=dark]").waitFor();
   includes(await frame.locator("footer").innerText(), dateOf(day, "en", true), `${kind.page}: the Buddhist era by locale, and a host that changes its mind`);

@@ -139,7 +139,7 @@ async function card({ frame, reply, lang, what }) {
   const all = await frame.locator("main").innerText();
   same(await frame.locator("h1").innerText(), (lang === "th" && fund.fund_name_th) || fund.fund_name, `${what}: name`);
   includes(all, fund.symbol, what);
-  includes(all, fund.amc, what);
+  company(all, fund, lang, what);
   if (fund.nav_value !== null) includes(all, written(fund.nav_value, 4), what);
   const returns = await rows(frame);
   for (const code of ["ytd", "3m", "6m", "1y", "3y", "5y", "10y"]) {
@@ -149,6 +149,15 @@ async function card({ frame, reply, lang, what }) {
   }
   for (const part of fund.asset_allocation ?? []) includes(all, `${written(part.percentage, 2)}%`, `${what}: ${part.asset_class}`);
   includes(all, lang === "th" ? `ความเสี่ยง ${fund.risk_level} จาก 8` : `Risk ${fund.risk_level} of 8`, what);
+}
+
+/** Names as the companies write them on their Thai pages. */
+const THAI_COMPANIES = { "ABAPAC-RMF": "บลจ. อเบอร์ดีน", "B-ASIARMF": "บลจ. บัวหลวง", "B-USPASSIVERMF": "บลจ. บัวหลวง", "ES-GOLDRMF-UH": "บลจ. อีสท์สปริง" };
+
+function company(all, fund, lang, what) {
+  if (lang === "en") return includes(all, fund.amc, `${what}: company`);
+  includes(all, THAI_COMPANIES[fund.symbol] ?? "บลจ. ", `${what}: company in Thai`);
+  check(!all.includes(fund.amc), `${what}: the company has no English name for Thai readers`);
 }
 
 async function chartOfCard({ page, frame, server, lang, what }) {
@@ -167,6 +176,8 @@ async function comparison({ frame, reply, lang, what }) {
   const heads = await frame.locator("thead th").allInnerTexts();
   funds.forEach((fund, place) => includes(heads[place + 1], fund.symbol, `${what}: column ${place}`));
   const all = await frame.locator("main").innerText();
+  for (const fund of funds) company(all, fund, lang, what);
+  if (lang === "th") for (const [symbol, name] of Object.entries(reply._meta.fundNamesTh)) includes(all.replace(/\s+/g, " "), name.replace(/\s+/g, " ").trim(), `${what}: Thai name of ${symbol}`);
   for (const [name, symbol] of Object.entries(comparisonHighlights)) if (symbol) includes(all, symbol, `${what}: ${name}`);
   const cells = await frame.locator("tbody tr").evaluateAll((lines) => lines.map((line) => [...line.children].map((cell) => cell.innerText.replace(/\s+/g, " "))));
   ["ytd", "1y", "3y", "5y"].forEach((code, line) => {

@@ -29,9 +29,10 @@ export function percent(value: unknown, reader: Reader, digits = 2): string {
   return text === MISSING ? text : `${text}%`;
 }
 
-/** `1.2M`, for axes and sums of money. */
-export function short(value: number, reader: Reader): string {
-  return new Intl.NumberFormat(reader.lang === "th" ? "th-TH-u-nu-latn" : "en-GB", { notation: "compact", maximumFractionDigits: 1 }).format(value).replace("-", "−");
+/** `1.2M`, for axes and sums of money; `inWords`, `1.2 million`. */
+export function short(value: number, reader: Reader, inWords = false): string {
+  const compactDisplay = inWords ? "long" : "short";
+  return new Intl.NumberFormat(reader.lang === "th" ? "th-TH-u-nu-latn" : "en-GB", { notation: "compact", compactDisplay, maximumFractionDigits: 1 }).format(value).replace("-", "−");
 }
 
 /** As many digits as the figure came with: amounts that arrive as decimal strings stay exact. */
@@ -72,9 +73,10 @@ function format(moment: Date, reader: Reader, options: Intl.DateTimeFormatOption
   const calendar = reader.buddhist ? "buddhist" : "gregory";
   const locale = reader.lang === "th" ? `th-TH-u-ca-${calendar}-nu-latn` : `en-GB-u-ca-${calendar}`;
   const parts = new Intl.DateTimeFormat(locale, { ...options, timeZone: "UTC" }).formatToParts(moment);
-  // Both languages write the era in a way of their own; ours is short and the same everywhere.
-  const text = parts.filter((part) => part.type !== "era").map((part) => part.value).join("").replace(/\s+/g, " ").trim();
-  return reader.buddhist && options.year ? `${text} ${words.buddhistEra[reader.lang]}` : text;
+  // Intl writes the era beside every year; a reader needs it only where it is not the usual one.
+  const era = (reader.buddhist ? words.buddhistEra : words.commonEra)[reader.lang];
+  const written = parts.filter((part) => part.type !== "era").map((part) => (part.type === "year" ? era.replace("{year}", part.value) : part.value));
+  return written.join("").replace(/\s+/g, " ").trim();
 }
 
 function parse(iso: unknown): Date | null {

@@ -12,7 +12,8 @@ export const words = {
   retry: { en: "Try again", th: "ลองอีกครั้ง" },
   back: { en: "Back", th: "กลับ" },
   asTable: { en: "Figures as a table", th: "ดูตัวเลขเป็นตาราง" },
-  buddhistEra: { en: "BE", th: "พ.ศ." },
+  buddhistEra: { en: "{year} BE", th: "{year}" },
+  commonEra: { en: "{year}", th: "ค.ศ. {year}" },
   toBuddhist: { en: "Years in the Buddhist era", th: "แสดงปีพุทธศักราช (พ.ศ.)" },
   missing: { en: "no figure", th: "ไม่มีข้อมูล" },
   previous: { en: "Previous", th: "ก่อนหน้า" },
@@ -28,9 +29,10 @@ export function langOf(locale: string | undefined): Lang {
   return /^th\b/i.test(locale ?? "") ? "th" : "en";
 }
 
-/** `th-TH-u-ca-buddhist` asks for the Buddhist era. */
-export function asksForBuddhistEra(locale: string | undefined): boolean {
-  return /-u-.*\bca-buddhist\b/i.test(locale ?? "");
+/** Thai readers count years of the Buddhist era, unless the locale names a calendar: `th-TH-u-ca-gregory`. */
+export function usesBuddhistEra(locale: string | undefined): boolean {
+  const calendar = /-u-(?:.*-)?ca-(\w+)/i.exec(locale ?? "")?.[1];
+  return calendar ? calendar.toLowerCase() === "buddhist" : langOf(locale) === "th";
 }
 
 /** Puts values into `{gaps}`. */

@@ -4,7 +4,7 @@
 import { connect, Host, Reply, Settings } from "./bridge";
 import { h } from "./dom";
 import { Reader } from "./format";
-import { asksForBuddhistEra, Lang, langOf, Text, words } from "./i18n";
+import { langOf, Text, usesBuddhistEra, words } from "./i18n";
 
 /** How the reply of one tool is shown. */
 export interface View {
@@ -40,7 +40,8 @@ export function start(views: Record<string, View>, which: (reply: Reply) => stri
   const main = document.getElementById("page") as HTMLElement;
   const status = h("p", { role: "status", class: "unseen" });
   const stack: Reply[] = [];
-  const reader: Reader = { lang: langOf(navigator.language), buddhist: false };
+  const reader: Reader = { lang: langOf(navigator.language), buddhist: usesBuddhistEra(navigator.language) };
+  let locale: string | undefined;
   let cancelled = false;
   let retry: (() => void) | null = null;
   let failure: { message: string; hint: string } | null = null;
@@ -151,12 +152,11 @@ export function start(views: Record<string, View>, which: (reply: Reply) => stri
   const host: Host = connect({
     settings(told: Settings) {
       applyTheme(told);
-      if (!told.locale) return;
-      const lang: Lang = langOf(told.locale);
-      const buddhist = asksForBuddhistEra(told.locale);
-      if (lang === reader.lang && buddhist === reader.buddhist) return;
-      reader.lang = lang;
-      reader.buddhist = buddhist;
+      // The same locale again must not undo the reader's own choice of an era.
+      if (!told.locale || told.locale === locale) return;
+      locale = told.locale;
+      reader.lang = langOf(locale);
+      reader.buddhist = usesBuddhistEra(locale);
       draw();
     },
     reply(reply) {

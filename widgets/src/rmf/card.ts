@@ -7,7 +7,7 @@ import { amount, asNumber, date, number, short } from "../common/format";
 import { say, Text } from "../common/i18n";
 import { Page, View } from "../common/page";
 import { table } from "../common/table";
-import { asOf, flag, gain, missing, nameOf, period, riskWord, words } from "./words";
+import { asOf, companyOf, flag, gain, missing, nameOf, period, riskWord, words } from "./words";
 
 const own = {
   baht: { en: "THB", th: "บาท" },
@@ -54,11 +54,11 @@ export const fundCard: View = {
 
 function card(reply: Reply, page: Page): (Node | null)[] {
   const { fund } = reply.data;
-  return [head(fund, page), hero(reply, page), actions(fund, page), returns(fund, page), allocation(fund, page), fees(fund, page), facts(fund, page), doubts(fund, page)];
+  return [head(fund, page), hero(reply, page), actions(fund, page), returns(fund, page), allocation(fund, page), fees(fund, page), facts(reply, page), doubts(fund, page)];
 }
 
 function head(fund: any, page: Page): Node {
-  return h("header", null, h("h1", { tabindex: -1 }, nameOf(page, fund)), h("p", { class: "quiet" }, h("b", null, fund.symbol), ` · ${fund.amc}`));
+  return h("header", null, h("h1", { tabindex: -1 }, nameOf(page, fund)), h("p", { class: "quiet" }, h("b", null, fund.symbol), ` · ${companyOf(page, fund)}`));
 }
 
 function hero(reply: Reply, page: Page): Node {
@@ -164,13 +164,14 @@ function fees(fund: any, page: Page): Node | null {
   );
 }
 
-function facts(fund: any, page: Page): Node {
+function facts(reply: Reply, page: Page): Node {
+  const { fund } = reply.data;
   const baht = (value: unknown) => (asNumber(value) === null ? null : `${amount(value, page.reader)} ${page.t(own.baht)}`);
   const size = asNumber(fund.net_asset);
   const rows: [Text, string | null][] = [
-    [own.company, fund.amc],
-    [own.class, fund.fund_classification],
-    [own.size, size === null ? null : `${short(size, page.reader)} ${page.t(own.baht)}`],
+    [own.company, companyOf(page, fund)],
+    [own.class, reply.meta?.className?.[page.reader.lang] ?? fund.fund_classification],
+    [own.size, size === null ? null : `${short(size, page.reader, true)} ${page.t(own.baht)}`],
     [own.minFirst, baht(fund.min_initial)],
     [own.minNext, baht(fund.min_additional)],
     [own.dividends, fund.dividend_policy === "No" ? page.t(own.none) : fund.dividend_policy],

@@ -6,7 +6,7 @@ import { h } from "../common/dom";
 import { asNumber, date, dayAndMonth, number, percent } from "../common/format";
 import { Text } from "../common/i18n";
 import { Page, View } from "../common/page";
-import { asOf, gain, missing, nameOf, period, risk, words } from "./words";
+import { asOf, companyOf, gain, missing, nameOf, period, risk, words } from "./words";
 
 const own = {
   title: { en: "Comparison of RMF funds", th: "เปรียบเทียบกองทุน RMF" },
@@ -58,7 +58,7 @@ function comparison(reply: Reply, page: Page): (Node | null)[] {
         "table",
         null,
         h("caption", { class: "unseen" }, page.t(own.title)),
-        h("thead", null, h("tr", null, h("th", { scope: "col" }, page.t(own.figure)), funds.map((fund) => heading(fund, page)))),
+        h("thead", null, h("tr", null, h("th", { scope: "col" }, page.t(own.figure)), funds.map((fund) => heading(fund, reply, page)))),
         h("tbody", null, lines(funds, page).map((line) => row(line, funds, page))),
       ),
     ),
@@ -66,13 +66,13 @@ function comparison(reply: Reply, page: Page): (Node | null)[] {
   ];
 }
 
-function heading(fund: any, page: Page): Node {
+function heading(fund: any, reply: Reply, page: Page): Node {
   const press = () => void page.open("get_rmf_fund_detail", { fundCode: fund.symbol });
   return h(
     "th",
     { scope: "col", class: "figure", style: "white-space:normal;min-inline-size:112px" },
     h("button", { type: "button", class: "plain", style: "text-align:end", "data-focus": `fund-${fund.symbol}`, onclick: press }, fund.symbol),
-    h("small", null, nameOf(page, fund)),
+    h("small", null, nameOf(page, fund, reply)),
   );
 }
 
@@ -99,7 +99,7 @@ function lines(funds: any[], page: Page): Line[] {
     value: (fund) => fund.nav_value,
     show: (fund) => (asNumber(fund.nav_value) === null ? missing(page) : h("span", null, number(fund.nav_value, page.reader, 4), h("small", null, date(fund.nav_date, page.reader)))),
   };
-  const company: Line = { name: page.t(own.company), value: () => 1, show: (fund) => String(fund.amc) };
+  const company: Line = { name: page.t(own.company), value: () => 1, show: (fund) => companyOf(page, fund) };
   // A figure that only one fund has compares nothing.
   const known = (line: Line) => funds.filter((fund) => asNumber(line.value(fund)) !== null).length;
   return [...all.filter((line) => known(line) >= 2), nav, company];

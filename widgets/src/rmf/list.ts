@@ -16,8 +16,18 @@ const own = {
   lowest: { en: "Lowest", th: "ต่ำสุด" },
   highest: { en: "Highest", th: "สูงสุด" },
   counted: { en: "Funds counted", th: "จำนวนกองทุน" },
-  shared: { en: "figures of another share class", th: "ตัวเลขของหน่วยลงทุนชนิดอื่น" },
+  shared: { en: "figures of the first share class", th: "ตัวเลขของหน่วยลงทุนชนิดแรก" },
 } satisfies Record<string, Text>;
+
+/** What a list was narrowed by. */
+const FILTERS: Record<string, Text> = {
+  search: { en: "“{value}”", th: "“{value}”" },
+  amc: { en: "company {value}", th: "บลจ. {value}" },
+  category: { en: "category {value}", th: "ประเภท {value}" },
+  minRiskLevel: { en: "risk from {value}", th: "ความเสี่ยงตั้งแต่ {value}" },
+  maxRiskLevel: { en: "risk up to {value}", th: "ความเสี่ยงไม่เกิน {value}" },
+  minYtdReturn: { en: "YTD from {value}%", th: "ตั้งแต่ต้นปีไม่ต่ำกว่า {value}%" },
+};
 
 /** The most a search gives. */
 const LONGEST_SEARCH = 100;
@@ -52,7 +62,7 @@ function listing(reply: Reply, page: Page): (Node | null)[] {
     { name: page.t(words.risk), sort: sort("risk"), cell: (fund) => risk(page, fund.risk_level) },
   ];
   const counted = say(page.t(words.showing), { shown: funds.length, total: totalCount });
-  const named = Object.entries({ ...appliedFilters, ...pick(filters, ["search"]) }).map(([name, value]) => `${name}: ${value}`);
+  const named = Object.entries({ ...appliedFilters, ...pick(filters, ["search"]) }).map(([name, value]) => say(page.t(FILTERS[name] ?? { en: `${name}: {value}`, th: `${name}: {value}` }), { value: String(value) }));
   return [
     h("header", null, h("h1", { tabindex: -1 }, page.t(words.funds)), h("p", { class: "quiet" }, [counted, ...named].join(" · "))),
     table(page.t(words.funds), columns, funds, { unseenCaption: true }),
@@ -110,7 +120,7 @@ function fundColumn(reply: Reply, page: Page): Column<any> {
         null,
         h("button", { type: "button", class: "plain", "data-focus": `fund-${fund.symbol}`, onclick: () => void page.open("get_rmf_fund_detail", { fundCode: fund.symbol }) }, fund.symbol),
         h("small", null, nameOf(page, fund)),
-        flags[fund.symbol]?.includes("share_class_figures_shared") ? h("small", null, `* ${page.t(own.shared)}`) : null,
+        flags["share_class_figures_shared"]?.includes(fund.symbol) ? h("small", null, `* ${page.t(own.shared)}`) : null,
       ),
   };
 }

@@ -5,6 +5,7 @@ import { h } from "../common/dom";
 import { asNumber, date, MISSING, percent } from "../common/format";
 import { say, Text, words as common } from "../common/i18n";
 import { Page } from "../common/page";
+import { COMPANIES } from "./companies";
 
 export const words = {
   funds: { en: "RMF funds", th: "กองทุน RMF" },
@@ -96,8 +97,16 @@ export function missing(page: Page): HTMLElement {
 }
 
 /** In Thai the fund's Thai name, where the reply has one. */
-export function nameOf(page: Page, fund: any): string {
-  return (page.reader.lang === "th" && fund.fund_name_th) || fund.fund_name || fund.symbol;
+export function nameOf(page: Page, fund: any, reply?: Reply): string {
+  const thai = fund.fund_name_th ?? reply?.meta?.fundNamesTh?.[fund.symbol];
+  return (page.reader.lang === "th" && thai) || fund.fund_name || fund.symbol;
+}
+
+/** In Thai the name that people know, where it is listed. */
+export function companyOf(page: Page, fund: any): string {
+  const registered = String(fund.amc ?? "");
+  const known = COMPANIES.find(([start]) => registered.toLowerCase().startsWith(start));
+  return (page.reader.lang === "th" && known?.[1]) || registered;
 }
 
 export function asOf(reply: Reply, page: Page): string | null {
@@ -117,7 +126,7 @@ export function ageBanner(reply: Reply, page: Page): Node | null {
   const said = [
     nav > 45 && say(page.t(words.oldNav), { days: nav }),
     returns > 92 && say(page.t(words.oldReturns), { days: returns }),
-    year && year !== new Date().getFullYear() && say(page.t(words.otherYear), { year: page.reader.lang === "th" ? year + 543 : year }),
+    year && year !== new Date().getFullYear() && say(page.t(words.otherYear), { year: page.reader.buddhist ? year + 543 : year }),
   ].filter(Boolean);
   return h("p", { class: "note", role: "note" }, said.length ? said.join(" ") : page.t(words.doubtful));
 }
