@@ -221,7 +221,7 @@ mod tests {
             ("ธนาคารกรุงไทย", Some("krung thai")),
             ("ธนาคารกรุงเทพ", Some("bbl")),
             ("Kasikornbank", Some("kasikorn")),
-            ("Kasikron", Some("kasikorn")),
+            ("Kasikron", Some("kasikorn")), // typos:ignore
             ("ทาริส", Some("talis")),
             ("Bank", None),
         ];

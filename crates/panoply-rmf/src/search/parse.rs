@@ -346,9 +346,9 @@ mod tests {
     #[test]
     fn misspelt_words_are_read_as_the_nearest_known_phrase() {
         let cases: [(&str, &[&str]); 6] = [
-            ("goverment bonds", &["government bonds"]),
-            ("emergin market", &["emerging markets"]),
-            ("infrastucture", &["infrastructure"]),
+            ("goverment bonds", &["government bonds"]), // typos:ignore
+            ("emergin market", &["emerging markets"]),  // typos:ignore
+            ("infrastucture", &["infrastructure"]),     // typos:ignore
             ("เวียดนาาม", &["vietnam"]),
             ("ญีปุ่น", &["japan"]),
             ("โครงสร้างพื้นฐาณ", &["infrastructure"]),

@@ -194,8 +194,8 @@ fn nearest<T>(word: &str, known: impl Iterator<Item = (&'static str, T)>) -> Opt
         .map(|(_, meaning)| meaning)
 }
 
-/// The English word of a known phrase that is nearest to a misspelt one: `goverment` in
-/// `government bond`.
+/// The English word of a known phrase that is nearest to a misspelt one: `government` alone is no
+/// phrase, but part of `government bond`.
 pub(super) fn respelt(word: &str) -> Option<&'static str> {
     let of_concepts = concepts().flat_map(|concept| concept.words.iter());
     let of_companies = COMPANIES.iter().flat_map(|company| company.aliases.iter());
