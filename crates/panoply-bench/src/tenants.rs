@@ -14,7 +14,7 @@ use panoply_contract::clock::Clock;
 use panoply_contract::permission::Profile;
 use panoply_contract::tenant::Tenants;
 use panoply_store::keys::NewKey;
-use panoply_store::{ApiKeys, Home, SystemClock, Users};
+use panoply_store::{ApiKeys as _, Home, SqliteApiKeys, SqliteUsers, SystemClock, Users as _};
 use serde_json::{Value, json};
 
 use crate::http_client::HttpClient;
@@ -136,7 +136,7 @@ impl Server {
 fn tenants(home: &Home) -> Outcome<Vec<(Home, String)>> {
     home.create()?;
     let now = SystemClock::new().now();
-    let (users, keys) = (Users::open(&home.keys())?, ApiKeys::open(&home.keys())?);
+    let (users, keys) = (SqliteUsers::open(&home.keys())?, SqliteApiKeys::open(&home.keys())?);
     let add = |number: usize| {
         let person = users.add(&format!("user{number}"), None, now)?;
         let tenants = Tenants::of(person.id.clone());

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use panoply_cgt::store::SqlitePortfolios;
+use panoply_cgt::store::{PortfolioStore as _, SqlitePortfolios};
 use panoply_cgt::tools::{Settings, pack_with};
 use panoply_contract::context::CallContext;
 use panoply_contract::dialect::Envelope;

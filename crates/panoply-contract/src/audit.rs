@@ -268,6 +268,9 @@ pub trait AuditLog: Send + Sync + 'static {
 
     /// Reads rows, newest first.
     fn read(&self, filter: AuditFilter) -> BoxFuture<'static, Result<Vec<AuditRow>, ToolError>>;
+
+    /// Writes queued rows. Later appends are refused. Blocks; called once, on shutdown.
+    fn close(&self) {}
 }
 
 /// In-memory log for tests and programs without a home.

@@ -120,19 +120,30 @@ pub enum NoemaError {
     Store(StoreFailure),
 }
 
-/// A failure of the store, with SQLite's result code where there is one.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+/// A failure of the store.
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreFailure {
-    /// SQLite's extended result code.
-    pub code: Option<i32>,
     /// Message.
     pub message: String,
+    /// Error of the backend; `None` for data that this program never writes.
+    #[cfg(feature = "tools")]
+    pub cause: Option<std::sync::Arc<panoply_store::StoreError>>,
+}
+
+impl PartialEq for StoreFailure {
+    fn eq(&self, other: &Self) -> bool {
+        self.message == other.message
+    }
 }
 
 impl NoemaError {
     /// The store contains data that this program never writes.
     pub fn store(message: impl Into<String>) -> Self {
-        Self::Store(StoreFailure { code: None, message: message.into() })
+        Self::Store(StoreFailure {
+            message: message.into(),
+            #[cfg(feature = "tools")]
+            cause: None,
+        })
     }
 }

@@ -83,7 +83,7 @@ impl SqliteAuditLog {
         let connection = migrate::open(file, Durability::Full, MIGRATIONS)?;
         // Fail now rather than at the first mutation.
         sqlite::require_writable(&connection, file)?;
-        connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(StoreError::about(file))?;
+        connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(sqlite::about(file))?;
         let reader = sqlite::open_read_only(file)?;
         let queue = Arc::new(Queue::new());
         let thread = writer::start(file, connection, Arc::clone(&queue))?;
@@ -136,6 +136,10 @@ impl Drop for SqliteAuditLog {
 }
 
 impl AuditLog for SqliteAuditLog {
+    fn close(&self) {
+        Self::close(self);
+    }
+
     fn ready(&self) -> Result<(), ToolError> {
         self.queue.health().map_err(|error| error.tool_error())
     }

@@ -169,7 +169,7 @@ fn copy_database(file: &Path, target: &Path) -> Result<(), BackupError> {
     Backup::new(&original, &mut copy)
         .and_then(|work| work.run_to_completion(i32::MAX, Duration::ZERO, None))
         .and_then(|()| copy.pragma_update(None, "journal_mode", "DELETE"))
-        .map_err(StoreError::about(file))?;
+        .map_err(sqlite::about(file))?;
     drop(copy);
     File::open(target).and_then(|file| file.sync_all()).map_err(at(target))
 }

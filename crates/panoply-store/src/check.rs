@@ -53,7 +53,7 @@ pub fn check(file: &Path, depth: CheckDepth) -> Result<CheckReport, StoreError> 
         faults.truncate(MAX_FAULTS);
         Ok(CheckReport { schema, faults })
     };
-    look().map_err(StoreError::about(file))
+    look().map_err(sqlite::about(file))
 }
 
 /// The error that makes a file unusable, if any. A lock or a lack of file handles does not count.
@@ -61,7 +61,7 @@ pub fn damage(file: &Path, depth: CheckDepth) -> Option<StoreError> {
     match check(file, depth) {
         Ok(checked) => checked.faults.into_iter().next().map(|fault| {
             let code = ffi::Error::new(ffi::SQLITE_CORRUPT);
-            StoreError::of(file, rusqlite::Error::SqliteFailure(code, Some(fault)))
+            sqlite::store_error(file, rusqlite::Error::SqliteFailure(code, Some(fault)))
         }),
         Err(
             error @ (StoreError::Damaged { .. }

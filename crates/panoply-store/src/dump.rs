@@ -36,7 +36,7 @@ pub fn dump<E>(
     file: &Path,
     mut receive: impl FnMut(&str, &Value) -> Result<(), E>,
 ) -> Result<(), DumpError<E>> {
-    let failed = |error| DumpError::Store(StoreError::of(file, error));
+    let failed = |error| DumpError::Store(sqlite::store_error(file, error));
     let mut connection = sqlite::open_read_only(file).map_err(DumpError::Store)?;
     let snapshot = connection.transaction().map_err(failed)?;
     for table in tables(&snapshot).map_err(failed)? {

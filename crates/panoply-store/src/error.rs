@@ -4,11 +4,10 @@
 //! a stable code and contains no path, SQL or cause.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use panoply_contract::error::{ErrorKind, ToolError};
-use rusqlite::{ErrorCode, ffi};
 
 /// The error of a storage backend, for the log. It has no type here, so that another backend can
 /// have its own.
@@ -126,7 +125,7 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
     },
-    /// Any other SQLite error.
+    /// Any other error of the database.
     #[error("`{}`: {source}", file.display())]
     Sql {
         /// The file.
@@ -137,37 +136,6 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Classifies a SQLite error by its remedy.
-    pub fn of(file: &Path, source: rusqlite::Error) -> Self {
-        let file = file.to_owned();
-        let (extended, code) = (source.sqlite_extended_error_code(), source.sqlite_error_code());
-        let source: Cause = Box::new(source);
-        match extended {
-            Some(ffi::SQLITE_CONSTRAINT_COMMITHOOK) => return Self::Replaced { file },
-            Some(ffi::SQLITE_IOERR_DATA) => return Self::Damaged { file, source },
-            // The WAL index could not grow.
-            Some(ffi::SQLITE_IOERR_SHMSIZE) => return Self::DiskFull { file, source },
-            Some(_) | None => {}
-        }
-        match code {
-            Some(ErrorCode::DiskFull) => Self::DiskFull { file, source },
-            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-                Self::ReadOnly { file, source }
-            }
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                Self::Locked { file, source }
-            }
-            Some(ErrorCode::NotADatabase) => Self::NotADatabase { file, source },
-            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { file, source },
-            _ => Self::Sql { file, source },
-        }
-    }
-
-    /// [`Self::of`] for `map_err`.
-    pub fn about(file: &Path) -> impl Fn(rusqlite::Error) -> Self + '_ {
-        move |source| Self::of(file, source)
-    }
-
     /// Converts to the error that callers receive.
     pub fn tool_error(&self) -> ToolError {
         let tool_error = |kind, (code, message, hint): (&'static str, &str, &str)| {
@@ -294,48 +262,8 @@ enum FailureKind {
     Other,
 }
 
-/// Converts a SQLite error given by its extended code, for callers without the typed error.
-pub fn pack_error_of_code(pack: &str, extended_code: i32, message: String) -> ToolError {
-    let source = rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), Some(message));
-    StoreError::of(Path::new(pack), source).pack_error(pack)
-}
-
 impl From<StoreError> for ToolError {
     fn from(error: StoreError) -> Self {
         error.tool_error()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tool_errors_have_stable_codes_and_contain_no_path() {
-        let file = Path::new("/home/ann/panoply/audit.db");
-        let cases = [
-            (rusqlite::ffi::SQLITE_FULL, "DISK_FULL"),
-            (rusqlite::ffi::SQLITE_READONLY, "STORE_READ_ONLY"),
-            (rusqlite::ffi::SQLITE_CANTOPEN, "STORE_READ_ONLY"),
-            (rusqlite::ffi::SQLITE_BUSY, "STORE_BUSY"),
-            (rusqlite::ffi::SQLITE_NOTADB, "STORE_DAMAGED"),
-            (rusqlite::ffi::SQLITE_CORRUPT, "STORE_DAMAGED"),
-            (rusqlite::ffi::SQLITE_IOERR_DATA, "STORE_DAMAGED"),
-            (rusqlite::ffi::SQLITE_CONSTRAINT_COMMITHOOK, "STORE_REPLACED"),
-            (rusqlite::ffi::SQLITE_IOERR, "DATABASE_ERROR"),
-        ];
-        for (code, expected) in cases {
-            let source = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
-            let error = StoreError::of(file, source);
-            assert!(error.to_string().contains("audit.db"), "the operator sees the file: {error}");
-            let tool_error = error.tool_error();
-            assert_eq!(tool_error.code, expected, "code: {code}");
-            let helps = matches!(expected, "STORE_BUSY" | "DATABASE_ERROR");
-            assert_eq!(tool_error.kind.retryable(), helps, "code: {code}");
-            assert!(
-                !format!("{} {:?}", tool_error.message, tool_error.hint).contains("/home"),
-                "code: {code}"
-            );
-        }
     }
 }

@@ -4,6 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use panoply_contract::mutation::MutationLog;
+use panoply_contract::preferences::PreferenceStore;
+use panoply_contract::sharing::ShareStore;
+use panoply_contract::tenant::TenantId;
 use rusqlite::Connection;
 
 use crate::error::StoreError;
@@ -13,7 +17,20 @@ use crate::preferences;
 use crate::shares;
 use crate::sqlite::{self, Durability};
 
-/// The kernel's own database.
+/// The kernel's own store.
+pub trait KernelStore: ShareStore + PreferenceStore {
+    /// Deletes all shares of and with a tenant.
+    fn forget_shares(&self, tenant: &TenantId) -> Result<(), StoreError>;
+
+    /// Deletes what the store has of a person: shares, preferences, idempotency keys and stored
+    /// replies. An audit entry on its way to the log stays until it is there.
+    fn forget_person(&self, person: &TenantId) -> Result<(), StoreError>;
+
+    /// The mutation log of packs without a database.
+    fn mutation_log(self: Arc<Self>) -> Arc<dyn MutationLog>;
+}
+
+/// The kernel's own database in SQLite.
 #[derive(Debug)]
 pub struct KernelDb {
     file: PathBuf,
@@ -75,5 +92,43 @@ impl HasMutations for KernelDb {
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         work(opened(&mut self.lock(), &self.file)?)
+    }
+}
+
+impl KernelStore for KernelDb {
+    fn forget_shares(&self, tenant: &TenantId) -> Result<(), StoreError> {
+        self.in_transaction(|connection| {
+            let sql = "DELETE FROM share WHERE owner = ?1 OR recipient = ?1";
+            connection.execute(sql, [tenant.as_str()]).map(drop)
+        })
+    }
+
+    fn forget_person(&self, person: &TenantId) -> Result<(), StoreError> {
+        self.forget_shares(person)?;
+        let of_person = "instr(partition, ?1) = 1";
+        self.in_transaction(|connection| {
+            let sql = "DELETE FROM preferences WHERE tenant = ?1";
+            connection.execute(sql, [person.as_str()])?;
+            let sql = format!("DELETE FROM mutation WHERE {of_person} AND audited = 1");
+            connection.execute(&sql, [person.as_str()])?;
+            let sql = format!(
+                "UPDATE mutation SET key = NULL, reply_data = NULL, reply_text = NULL \
+                 WHERE {of_person}"
+            );
+            connection.execute(&sql, [person.as_str()]).map(drop)
+        })?;
+        self.with_connection(|connection| {
+            // Free space of pages and the write-ahead log contain older versions of the rows.
+            connection
+                .execute_batch("VACUUM")
+                .and_then(|()| {
+                    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))
+                })
+                .map_err(|error| shares::at(connection, error))
+        })
+    }
+
+    fn mutation_log(self: Arc<Self>) -> Arc<dyn MutationLog> {
+        Arc::new(SqliteMutationLog(self))
     }
 }

@@ -82,10 +82,10 @@ fn open_once(
     let mut connection = sqlite::open(file, Durability::Normal)?;
     if is_new {
         let relax = connection.pragma_update(None, "synchronous", "OFF");
-        relax.map_err(StoreError::about(file))?;
+        relax.map_err(sqlite::about(file))?;
     }
     migrate(&mut connection, file, migrations)?;
-    sqlite::set_durability(&connection, durability).map_err(StoreError::about(file))?;
+    sqlite::set_durability(&connection, durability).map_err(sqlite::about(file))?;
     Ok(connection)
 }
 
@@ -94,7 +94,7 @@ pub fn schema_version(file: &Path) -> Result<u32, StoreError> {
     let connection = sqlite::open_read_only(file)?;
     connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
-        .map_err(StoreError::about(file))
+        .map_err(sqlite::about(file))
 }
 
 /// Applies the missing migrations in one transaction.
@@ -103,7 +103,7 @@ pub fn migrate(
     file: &Path,
     migrations: &[Migration],
 ) -> Result<MigrationOutcome, StoreError> {
-    let about = StoreError::about(file);
+    let about = sqlite::about(file);
     // Fast path. Outside a transaction two reads may straddle the creation of the file by another
     // process, so this only decides whether there is nothing to do.
     let found: i64 =
@@ -141,7 +141,7 @@ pub fn migrate(
 /// the recovery at the start of the program appends it to the audit log. A database without that
 /// table, such as the audit log itself, has only the backup as evidence.
 fn record(transaction: &Connection, file: &Path, from: u32, to: usize) -> Result<(), StoreError> {
-    let about = StoreError::about(file);
+    let about = sqlite::about(file);
     let has_table = transaction
         .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'mutation'")
         .and_then(|mut statement| statement.exists(()))
@@ -163,7 +163,7 @@ fn version(
     file: &Path,
     migrations: &[Migration],
 ) -> Result<u32, StoreError> {
-    let about = StoreError::about(file);
+    let about = sqlite::about(file);
     let found: i64 =
         connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(&about)?;
     let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
@@ -187,7 +187,7 @@ fn migration_error(
     migration: &Migration,
     source: rusqlite::Error,
 ) -> StoreError {
-    match StoreError::of(file, source) {
+    match sqlite::store_error(file, source) {
         StoreError::Sql { file, source } => {
             StoreError::Migration { file, to, name: migration.name, source }
         }
@@ -209,7 +209,7 @@ fn back_up(file: &Path, version: u32) -> Result<PathBuf, StoreError> {
         .and_then(|work| work.run_to_completion(256, Duration::ZERO, None))
         // A single file without a WAL is easier to move.
         .and_then(|()| copy.pragma_update(None, "journal_mode", "DELETE"))
-        .map_err(StoreError::about(&backup))?;
+        .map_err(sqlite::about(&backup))?;
     Ok(backup)
 }
 

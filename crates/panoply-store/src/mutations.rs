@@ -19,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::StoreError;
 use crate::migrate::Migration;
-use crate::sqlite::transact;
+use crate::sqlite::{self, transact};
 
 /// Migration that creates the table.
 pub const MIGRATION: Migration = Migration {
@@ -168,7 +168,7 @@ fn write<S: HasMutations, T>(
 
 fn about(connection: &Connection) -> impl Fn(rusqlite::Error) -> StoreError {
     let file = connection.path().unwrap_or_default().to_owned();
-    move |source| StoreError::of(Path::new(&file), source)
+    move |source| sqlite::store_error(Path::new(&file), source)
 }
 
 /// The mutation log of a store.

@@ -17,6 +17,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use crate::error::StoreError;
+use crate::sqlite;
 
 /// Name of the checksumming VFS.
 pub const VFS: &str = "panoply-pages";
@@ -61,7 +62,7 @@ pub(crate) fn require(file: &Path) -> Result<(), StoreError> {
                 tracing::info!(file = %file.display(), "another program has the file open; page checksums are added at a later start");
                 Ok(())
             }
-            Err(error) => Err(StoreError::of(file, error)),
+            Err(error) => Err(sqlite::store_error(file, error)),
         },
     }
 }
@@ -77,7 +78,7 @@ pub(crate) fn refuse_damaged_header(file: &Path) -> Result<(), StoreError> {
 fn damaged_header(file: &Path) -> StoreError {
     let code = ffi::Error::new(ffi::SQLITE_IOERR_DATA);
     let what = "checksum mismatch in page 1: the header is damaged".to_owned();
-    StoreError::of(file, rusqlite::Error::SqliteFailure(code, Some(what)))
+    sqlite::store_error(file, rusqlite::Error::SqliteFailure(code, Some(what)))
 }
 
 /// Rewrites every page with space for a checksum. Needs exclusive access: a connection opened
@@ -157,7 +158,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::sqlite::{self, Durability};
+    use crate::sqlite::Durability;
 
     const FILL: &str = "
         CREATE TABLE card (id INTEGER PRIMARY KEY, front TEXT NOT NULL, deck INTEGER) STRICT;
@@ -184,7 +185,7 @@ mod tests {
             .map(|sql| connection.query_row(sql, (), |row| row.get(0)))
             .collect::<rusqlite::Result<Vec<String>>>()
         };
-        see().map_err(StoreError::about(file))
+        see().map_err(sqlite::about(file))
     }
 
     #[test]

@@ -71,6 +71,7 @@ mod tests {
     use panoply_contract::tenant::TenantKind;
 
     use super::*;
+    use crate::kernel_db::KernelStore as _;
 
     #[test]
     fn preferences_are_kept_apart_by_tenant_and_versioned() {

@@ -10,10 +10,9 @@ use rusqlite::{Connection, Row, params};
 
 use crate::error::StoreError;
 use crate::kernel_db::KernelDb;
-use crate::keys;
 use crate::migrate::Migration;
 use crate::mutations::HasMutations as _;
-use crate::sqlite::transact;
+use crate::sqlite::{self, keys, transact};
 
 /// Migration that creates the table. Times are RFC 3339 in UTC.
 pub(crate) const MIGRATION: Migration = Migration {
@@ -32,41 +31,6 @@ pub(crate) const MIGRATION: Migration = Migration {
 };
 
 impl KernelDb {
-    /// Deletes all shares of and with a tenant.
-    pub fn forget_shares(&self, tenant: &TenantId) -> Result<(), StoreError> {
-        self.in_transaction(|connection| {
-            let sql = "DELETE FROM share WHERE owner = ?1 OR recipient = ?1";
-            connection.execute(sql, [tenant.as_str()]).map(drop)
-        })
-    }
-
-    /// Deletes what the kernel's database has of a person: shares, idempotency keys and stored
-    /// replies. An audit entry on its way to the log stays until it is there.
-    pub fn forget_person(&self, person: &TenantId) -> Result<(), StoreError> {
-        self.forget_shares(person)?;
-        let of_person = "instr(partition, ?1) = 1";
-        self.in_transaction(|connection| {
-            let sql = "DELETE FROM preferences WHERE tenant = ?1";
-            connection.execute(sql, [person.as_str()])?;
-            let sql = format!("DELETE FROM mutation WHERE {of_person} AND audited = 1");
-            connection.execute(&sql, [person.as_str()])?;
-            let sql = format!(
-                "UPDATE mutation SET key = NULL, reply_data = NULL, reply_text = NULL \
-                 WHERE {of_person}"
-            );
-            connection.execute(&sql, [person.as_str()]).map(drop)
-        })?;
-        self.with_connection(|connection| {
-            // Free space of pages and the write-ahead log contain older versions of the rows.
-            connection
-                .execute_batch("VACUUM")
-                .and_then(|()| {
-                    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))
-                })
-                .map_err(|error| at(connection, error))
-        })
-    }
-
     fn list(&self, sql: &str, tenant: &TenantId) -> Result<Vec<Share>, ToolError> {
         let list = |connection: &Connection| {
             let mut statement = connection.prepare_cached(sql)?;
@@ -151,7 +115,7 @@ fn share(row: &Row<'_>) -> rusqlite::Result<Share> {
 }
 
 pub(crate) fn at(connection: &Connection, error: rusqlite::Error) -> StoreError {
-    StoreError::of(Path::new(connection.path().unwrap_or("kernel.db")), error)
+    sqlite::store_error(Path::new(connection.path().unwrap_or("kernel.db")), error)
 }
 
 #[cfg(test)]
@@ -161,6 +125,7 @@ mod tests {
     use panoply_contract::testing::noon;
 
     use super::*;
+    use crate::kernel_db::KernelStore as _;
 
     fn tenant(number: u8) -> TenantId {
         TenantId::new(TenantKind::Person, [number; 16])

@@ -7,6 +7,10 @@
 //! A file deleted or replaced while open accepts no more commits: they would go to an unlinked
 //! inode. Each commit compares device and inode first ([`FileIdentity`]).
 
+mod errors;
+pub(crate) mod keys;
+mod users;
+
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -14,6 +18,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
 
+pub use self::errors::{about, store_error};
+pub use self::keys::SqliteApiKeys;
+pub use self::users::SqliteUsers;
 use crate::error::StoreError;
 use crate::{page_checksums, write_ahead_log};
 
@@ -60,7 +67,7 @@ pub fn open(file: &Path, durability: Durability) -> Result<Connection, StoreErro
         set_durability(&connection, durability)?;
         Ok(connection)
     };
-    let connection = set_up().map_err(StoreError::about(file))?;
+    let connection = set_up().map_err(about(file))?;
     if is_empty {
         // Sync now: after a loss of power SQLite discards a WAL next to an empty file.
         sync_with_folder(file).map_err(unopenable)?;
@@ -81,7 +88,7 @@ pub fn open_read_only(file: &Path) -> Result<Connection, StoreError> {
         harden(&connection)?;
         Ok(connection)
     };
-    set_up().map_err(StoreError::about(file))
+    set_up().map_err(about(file))
 }
 
 /// Opens an existing file read-only without verifying page checksums, to examine tampered files.
@@ -94,7 +101,7 @@ pub fn open_unverified(file: &Path) -> Result<Connection, StoreError> {
         harden(&connection)?;
         Ok(connection)
     };
-    set_up().map_err(StoreError::about(file))
+    set_up().map_err(about(file))
 }
 
 /// Whether another connection has the file open. `false` for a file that cannot be opened.
@@ -120,9 +127,9 @@ pub fn require_writable(connection: &Connection, file: &Path) -> Result<(), Stor
         Ok(false) => Ok(()),
         Ok(true) => {
             let source = ffi::Error::new(ffi::SQLITE_READONLY);
-            Err(StoreError::of(file, rusqlite::Error::SqliteFailure(source, None)))
+            Err(store_error(file, rusqlite::Error::SqliteFailure(source, None)))
         }
-        Err(source) => Err(StoreError::of(file, source)),
+        Err(source) => Err(store_error(file, source)),
     }
 }
 
@@ -299,7 +306,7 @@ mod tests {
         connection.execute_batch("CREATE TABLE t (x INTEGER) STRICT").unwrap();
         let insert = || {
             let done = connection.execute("INSERT INTO t VALUES (1)", ());
-            done.map_err(StoreError::about(&file))
+            done.map_err(about(&file))
         };
         insert().unwrap();
         let away = folder.path().join("away.db");

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use panoply_contract::audit::{AuditLog, MemoryAuditLog};
+use panoply_contract::audit::AuditLog;
 use panoply_contract::clock::Clock;
 use panoply_contract::compliance::EXAMPLE_TIME;
 use panoply_contract::kernel::{Kernel, Settings, World};
@@ -15,7 +15,7 @@ use panoply_contract::pack::Pack;
 use panoply_contract::preferences::PreferenceStore;
 use panoply_contract::sharing::{MemoryShareStore, ShareStore};
 use panoply_mcp::observe::CallLog;
-use panoply_store::{DeferredAuditLog, Home, KernelDb, SqliteAuditLog, StoreError, SystemClock};
+use panoply_store::{Home, SystemClock};
 use uuid::Uuid;
 
 use crate::audit_maintenance::{AuditHealth, AuditMaintenance};
@@ -23,6 +23,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::health::Health;
 use crate::packs::{self, PackData};
+use crate::stores;
 
 /// The kernel and its storage.
 pub struct App {
@@ -31,7 +32,8 @@ pub struct App {
     /// Storage of its records.
     pub storage: Storage,
     pub(crate) health: Arc<Health>,
-    audit: Audit,
+    /// The audit log, closed on shutdown; `None` in memory.
+    audit: Option<Arc<dyn AuditLog>>,
     maintenance: Option<AuditMaintenance>,
 }
 
@@ -44,13 +46,6 @@ pub enum Storage {
     Waiting(String),
     /// Memory only, for this reason.
     Memory(String),
-}
-
-/// The audit log, closed on shutdown.
-enum Audit {
-    Memory,
-    File(Arc<SqliteAuditLog>),
-    Late(DeferredAuditLog),
 }
 
 impl App {
@@ -70,33 +65,24 @@ impl App {
             );
         };
         let home = Home::at(folder);
-        let (audit, storage) = match open_audit(&home) {
-            Ok(log) => (Audit::File(Arc::new(log)), Storage::Home),
+        let (log, storage) = match home.create().and_then(|()| stores::audit_log(&home)) {
+            Ok(log) => (log, Storage::Home),
             Err(error) => {
                 let why = error.chain();
                 tracing::warn!(why, "{STORAGE_UNAVAILABLE}");
-                (
-                    Audit::Late(DeferredAuditLog::new(&home.audit_log(), error, clock())),
-                    Storage::Waiting(why),
-                )
+                (stores::deferred_audit_log(&home, error), Storage::Waiting(why))
             }
         };
-        let log: Arc<dyn AuditLog> = match &audit {
-            Audit::File(log) => Arc::clone(log) as Arc<dyn AuditLog>,
-            Audit::Late(log) => Arc::new(log.clone()),
-            Audit::Memory => Arc::new(MemoryAuditLog::default()),
-        };
-        let mutations = KernelDb::open(&home.kernel())
-            .unwrap_or_else(|_| KernelDb::open_lazily(&home.kernel()));
-        let shares: Arc<dyn ShareStore> = Arc::clone(&mutations.0) as Arc<dyn ShareStore>;
-        let preferences = Arc::clone(&mutations.0) as Arc<dyn PreferenceStore>;
+        let kernel_store = stores::kernel_or_retry(&home);
+        let shares = Arc::clone(&kernel_store) as Arc<dyn ShareStore>;
+        let preferences = Arc::clone(&kernel_store) as Arc<dyn PreferenceStore>;
         let made = packs::build(config, &PackData::Persistent(home.clone()), &shares)?;
         let audit_health = Arc::new(AuditHealth::default());
         audit_health.check_chain(&home);
         let health = Health::new(home, Arc::clone(&log), made.supervisors, audit_health);
         let world = World {
-            audit: log,
-            mutations: Arc::new(mutations),
+            audit: Arc::clone(&log),
+            mutations: kernel_store.mutation_log(),
             shares,
             preferences,
             incarnation: Uuid::new_v4(),
@@ -105,7 +91,8 @@ impl App {
         };
         let kernel = kernel(made.packs, world, settings(config, config.read_only))?;
         recover(&kernel);
-        Ok(Self { kernel, storage, health: Arc::new(health), audit, maintenance: None })
+        let (health, audit) = (Arc::new(health), Some(log));
+        Ok(Self { kernel, storage, health, audit, maintenance: None })
     }
 
     /// Builds a kernel over the sample data, for inspection and checks. It writes nothing, not even
@@ -137,13 +124,13 @@ impl App {
         let world = World { shares, incarnation, observers, ..World::in_memory(clock) };
         let kernel = kernel(made.packs, world, settings(config, read_only))?;
         let health = Arc::new(Health::without_home(&why));
-        let (storage, audit) = (Storage::Memory(why), Audit::Memory);
+        let (storage, audit) = (Storage::Memory(why), None);
         Ok(Self { kernel, storage, health, audit, maintenance: None })
     }
 
     /// Starts the maintenance thread of the audit log, in a server.
     pub fn start_audit_maintenance(&mut self, config: &Config) {
-        let folder = config.home.folder.as_ref().filter(|_| !matches!(self.audit, Audit::Memory));
+        let folder = config.home.folder.as_ref().filter(|_| self.audit.is_some());
         if let Some(folder) = folder {
             let health = Arc::clone(self.health.audit());
             self.maintenance = AuditMaintenance::start(config, &Home::at(folder), health);
@@ -152,10 +139,8 @@ impl App {
 
     /// Flushes the audit log. Every command that calls a tool must end with it.
     pub fn close(self) {
-        match self.audit {
-            Audit::Memory => {}
-            Audit::File(log) => log.close(),
-            Audit::Late(log) => log.close(),
+        if let Some(log) = self.audit {
+            log.close();
         }
         self.maintenance.into_iter().for_each(AuditMaintenance::end);
     }
@@ -174,11 +159,6 @@ fn recover(kernel: &Kernel) {
 }
 
 const STORAGE_UNAVAILABLE: &str = "the home is unavailable: calls are recorded in memory only and mutations are refused; see `panoply doctor`";
-
-fn open_audit(home: &Home) -> Result<SqliteAuditLog, StoreError> {
-    home.create()?;
-    SqliteAuditLog::open(&home.audit_log())
-}
 
 /// The system clock.
 pub fn clock() -> Arc<dyn Clock> {

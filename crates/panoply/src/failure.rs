@@ -60,8 +60,8 @@ impl Failure {
 
     /// Attaches the underlying store error.
     #[must_use]
-    pub fn of_store(mut self, error: StoreError) -> Self {
-        self.store = Some(Arc::new(error));
+    pub fn of_store(mut self, error: impl Into<Arc<StoreError>>) -> Self {
+        self.store = Some(error.into());
         self
     }
 

@@ -20,6 +20,7 @@ mod picture;
 mod progress_bar;
 mod quota;
 mod rmf_schedule;
+mod stores;
 mod supervisor;
 mod tenant_supervisor;
 

@@ -1,7 +1,7 @@
 //! Pack registry. A new pack is an entry in [`ALL`] with a build function; its commands go to
 //! `cli/` and `commands/`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use panoply_contract::error::{ErrorKind, ToolError};
@@ -9,14 +9,14 @@ use panoply_contract::pack::Pack;
 use panoply_contract::sharing::ShareStore;
 use panoply_contract::supervise::Supervisor;
 use panoply_contract::tenant::TenantId;
-use panoply_store::mutations::SqliteMutationLog;
+use panoply_store::Home;
 use panoply_store::roots::Roots;
-use panoply_store::{Home, StoreError};
 
 use crate::config::Config;
 use crate::env_vars::Environment;
 use crate::failure::Failure;
 use crate::quota::{PackQuota, Quotas};
+use crate::stores::{self, WithLog};
 use crate::supervisor::Open;
 use crate::tenant_supervisor::{TenantFiles, TenantSupervisor};
 
@@ -208,12 +208,11 @@ fn supervised_rmf(config: &PackConfig) -> Result<(Pack, Arc<dyn Supervisor>), Fa
 }
 
 fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
-    use panoply_cgt::store::SqlitePortfolios;
     let settings =
         config.settings.clone().try_into().map_err(|error| bad_settings("cgt", &error))?;
     let portfolios = match &config.data {
-        PackData::Persistent(home) => Arc::new(SqlitePortfolios::at(home.pack("cgt"))),
-        PackData::Ephemeral => Arc::new(SqlitePortfolios::in_memory()),
+        PackData::Persistent(home) => stores::portfolios(home),
+        PackData::Ephemeral => panoply_cgt::store::in_memory(),
         PackData::Sample => panoply_cgt::tools::sample::store()
             .map_err(|error| Failure::work(format!("cannot make the sample: {error}")))?,
     };
@@ -228,33 +227,27 @@ fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
 }
 
 fn noema(config: &PackConfig) -> Result<Pack, Failure> {
-    use panoply_noema::store::{SqliteStore, Store};
     use panoply_noema::tools;
     let settings: NoemaSettings =
         config.settings.clone().try_into().map_err(|error| bad_settings("noema", &error))?;
     let failed =
         |error: &dyn std::fmt::Display| Failure::work(format!("cannot open the cards: {error}"));
     let store = match &config.data {
-        PackData::Persistent(home) => {
-            let file = home.pack("noema");
-            let store = SqliteStore::open(&file).map_err(|error| {
-                let failure = failed(&error).hint("run `panoply doctor`");
-                match error.into_store_error(&file) {
-                    Some(error) => failure.of_store(error),
-                    None => failure,
-                }
-            })?;
-            store.with_default_zone(machine_zone())
-        }
-        PackData::Ephemeral => SqliteStore::in_memory().map_err(|error| failed(&error))?,
+        PackData::Persistent(home) => stores::cards(home).map_err(|error| {
+            let failure = failed(&error).hint("run `panoply doctor`");
+            match error.into_store_error() {
+                Some(error) => failure.of_store(error),
+                None => failure,
+            }
+        })?,
+        PackData::Ephemeral => stores::cards_in_memory().map_err(|error| failed(&error))?,
         PackData::Sample => tools::sample::store().map_err(|error| failed(&error))?,
     };
     let roots = match &config.data {
         PackData::Persistent(home) => noema_roots(&settings, home, &config.tenant)?,
         PackData::Ephemeral | PackData::Sample => Roots::default(),
     };
-    let store = Arc::new(store);
-    let counted: Arc<dyn Store> = Arc::clone(&store) as Arc<dyn Store>;
+    let counted = Arc::clone(&store);
     let pack = tools::pack_with(store, roots);
     let count = move || {
         let cards = counted.read(|reader| {
@@ -283,12 +276,6 @@ fn with_quota(
     }
 }
 
-/// The time zone of this machine, for learners who have set none.
-pub(crate) fn machine_zone() -> panoply_noema::fsrs::Zone {
-    let now = crate::app::clock().now();
-    panoply_noema::fsrs::Zone::of(&crate::env_vars::time_zone(), now)
-}
-
 /// `[pack.noema]`.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -313,16 +300,14 @@ fn noema_roots(settings: &NoemaSettings, home: &Home, tenant: &TenantId) -> Resu
 }
 
 fn backtest(config: &PackConfig) -> Result<Pack, Failure> {
-    use panoply_backtest::store::Store as _;
     no_settings("backtest", config)?;
-    let Some(catalog) = config.file("backtest.db") else {
+    let PackData::Persistent(home) = &config.data else {
         let store = panoply_backtest::store::memory::MemoryStore::default();
         return Ok(panoply_backtest::tools::pack(Arc::new(store)));
     };
-    let store = Arc::new(backtest_store(&catalog)?);
-    let log = SqliteMutationLog(Arc::clone(&store));
+    let WithLog { store, log } = stores::runs(home)?;
     let counted = Arc::clone(&store);
-    let pack = panoply_backtest::tools::pack(store).with_mutation_log(Arc::new(log));
+    let pack = panoply_backtest::tools::pack(store).with_mutation_log(log);
     let count = move || {
         let runs = counted.runs().map_err(|error| {
             ToolError::system("the runs cannot be counted").cause(error.to_string())
@@ -332,35 +317,19 @@ fn backtest(config: &PackConfig) -> Result<Pack, Failure> {
     Ok(with_quota(pack, config, ("runs", config.quotas.runs), count))
 }
 
-/// Opens the run catalog.
-pub(crate) fn backtest_store(
-    catalog: &Path,
-) -> Result<panoply_backtest::store::sqlite::SqliteStore, Failure> {
-    use panoply_backtest::error::LogError;
-    panoply_backtest::store::sqlite::SqliteStore::open(catalog).map_err(|error| {
-        let failure = Failure::work(format!("the backtest runs cannot be opened: {error}"));
-        match error {
-            LogError::Store(cause) => match cause.downcast::<StoreError>() {
-                Ok(error) => failure.of_store(*error),
-                Err(_) => failure,
-            },
-            _ => failure,
-        }
-    })
-}
-
 fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
-    use panoply_ttm::user_data::DocumentStore as _;
-    use panoply_ttm::{jobs::JobService, papers::NoPapers, store::SqliteUserStore, tools};
+    use panoply_ttm::{jobs::JobService, papers::NoPapers, tools};
     let settings = ttm_settings(&config.settings)?;
-    let reports: Arc<dyn panoply_ttm::eval::ReportStore> = match config.file("ttm-eval.db") {
-        Some(file) => Arc::new(panoply_ttm::store::SqliteReportStore::at(file)),
-        None => Arc::new(panoply_ttm::eval::MemoryReportStore::default()),
+    let reports = match &config.data {
+        PackData::Persistent(home) => stores::reports(home),
+        PackData::Ephemeral | PackData::Sample => {
+            Arc::new(panoply_ttm::eval::MemoryReportStore::default())
+        }
     };
     let secret = |name: &str| Environment::default().secret(name);
     let built = match &config.data {
         PackData::Persistent(home) => {
-            let user_store = Arc::new(SqliteUserStore::at(home.pack("ttm")));
+            let WithLog { store: user_store, log } = stores::documents(home);
             let ingest = match config.tenant.is_local() {
                 true => ttm_ingest(&settings, home, &[])?,
                 // The folders of the settings belong to the local tenant.
@@ -373,7 +342,6 @@ fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
                 }
             };
             let jobs = JobService::new(Arc::clone(&user_store), ingest, crate::app::clock());
-            let log = SqliteMutationLog(Arc::clone(&user_store));
             let counted = Arc::clone(&user_store);
             let count = move || {
                 let documents = counted.documents().map_err(|error| {
@@ -382,7 +350,7 @@ fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
                 Ok(u64::try_from(documents.len()).unwrap_or(u64::MAX))
             };
             tools::pack_with_jobs(user_store, reports, &settings, secret, Some(jobs))
-                .map(|pack| pack.with_mutation_log(Arc::new(log)))
+                .map(|pack| pack.with_mutation_log(log))
                 .map(|pack| with_quota(pack, config, ("documents", config.quotas.documents), count))
         }
         PackData::Ephemeral | PackData::Sample => {

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use panoply_store::error::StoreError;
 use panoply_store::migrate::{self, Migration};
 use panoply_store::mutations::{self, HasMutations, MutationTable};
-use panoply_store::sqlite::{self, Durability};
+use panoply_store::sqlite::{self, Durability, store_error};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{BlobKey, BlobKind, Blobs, Store};
@@ -116,7 +116,7 @@ impl SqliteStore {
     }
 
     fn catalog_error(&self) -> impl Fn(rusqlite::Error) -> LogError + '_ {
-        |source| LogError::store(StoreError::of(&self.catalog_file, source))
+        |source| LogError::store(store_error(&self.catalog_file, source))
     }
 
     fn save_and_bump_version(&self, record: &RunRecord) -> Result<(), LogError> {
@@ -220,7 +220,7 @@ impl Store for SqliteStore {
         let connection = sqlite::open(&file, Durability::Full).map_err(LogError::store)?;
         connection
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))
-            .map_err(|source| LogError::store(StoreError::of(&file, source)))
+            .map_err(|source| LogError::store(store_error(&file, source)))
     }
 
     fn begin_seal(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError> {
@@ -237,7 +237,7 @@ impl Store for SqliteStore {
         let connection =
             migrate::open(&file, Durability::Normal, RUN_MIGRATIONS).map_err(LogError::store)?;
         disable_journal(&connection)
-            .map_err(|source| LogError::store(StoreError::of(&file, source)))?;
+            .map_err(|source| LogError::store(store_error(&file, source)))?;
         Ok(Arc::new(SqliteBlobs::of(file, Access::Sealing, connection)))
     }
 
@@ -256,7 +256,7 @@ impl Store for SqliteStore {
         let connection = sqlite::open(&sealing, Durability::Full).map_err(LogError::store)?;
         connection
             .pragma_update(None, "journal_mode", "DELETE")
-            .map_err(|source| LogError::store(StoreError::of(&sealing, source)))?;
+            .map_err(|source| LogError::store(store_error(&sealing, source)))?;
         drop(connection);
         fsync(&sealing)?;
         fs::rename(&sealing, &run).map_err(LogError::store)?;
@@ -381,7 +381,7 @@ impl SqliteBlobs {
         let connection = opened.map_err(LogError::store)?;
         if self.access == Access::Sealing {
             disable_journal(&connection)
-                .map_err(|source| LogError::store(StoreError::of(&self.file, source)))?;
+                .map_err(|source| LogError::store(store_error(&self.file, source)))?;
         }
         Ok(connection)
     }
@@ -404,7 +404,7 @@ impl SqliteBlobs {
         done.map_err(|source| {
             let constraint =
                 source.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation);
-            match StoreError::of(&self.file, source) {
+            match store_error(&self.file, source) {
                 // Only batches are inserted without replacing; see `put`.
                 StoreError::Sql { .. } if constraint => LogError::ConcurrentWriter,
                 error => LogError::store(error),

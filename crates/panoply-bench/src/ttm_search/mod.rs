@@ -16,10 +16,10 @@ use panoply_store::SystemClock;
 use panoply_ttm::catalog::HerbCatalog;
 use panoply_ttm::eval::sets::{Bundled, JudgedQuestion};
 use panoply_ttm::eval::{Figures, retrieval};
-use panoply_ttm::search::UserStore as _;
 use panoply_ttm::search::{
     Corpus, Engine, Kind, Part, SearchQuery, TextLanguage, Tuning, corpus, record_document,
 };
+use panoply_ttm::search::{PaperImport as _, UserStore as _};
 use panoply_ttm::store::SqliteUserStore;
 
 use crate::{Outcome, report};
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let shelf = SqliteUserStore::at(file.clone());
     let per_second = |start| large as f64 / (millis_since(start) / 1e3);
     let start = clock.monotonic();
-    shelf.import(|take| records.iter().cloned().try_for_each(take))?;
+    shelf.import_papers(&mut |take| records.iter().cloned().try_for_each(take))?;
     report::figure("imported", per_second(start), "documents/s", None);
     let start = clock.monotonic();
     shelf.update_index(engine.text_model(), &mut |_, _| {})?;

@@ -1,27 +1,187 @@
-//! Portfolios in a SQLite file, one for each tenant. SQL on portfolios is in this folder only.
+//! Persistence of portfolios, one store for each tenant.
 //!
-//! The file is created by the first change. Change, idempotency record and audit entry are one
-//! transaction. Every change of transactions can be undone: [`Writer`] records what was before.
+//! A [`PortfolioStore`] reads portfolios and runs changes on a [`PortfolioWriter`]. Change,
+//! idempotency record and audit entry are one transaction. Every change of transactions can be
+//! undone. The tools depend on these traits only; SQL is in [`sqlite`].
 
-mod read;
-mod write;
+pub mod sqlite;
 
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::sync::Arc;
 
+use panoply_contract::mutation::{MutationLog, MutationRecord};
 use panoply_store::StoreError;
-use panoply_store::migrate::{self, Migration};
-use panoply_store::mutations::{self, HasMutations, MutationTable};
-use panoply_store::sqlite::Durability;
-use rusqlite::{Connection, TransactionBehavior};
 
-pub use self::read::{Change, Portfolio, Summary};
-pub use self::write::{Undone, Writer};
-use crate::portfolio::Wrapper;
+pub use self::sqlite::SqlitePortfolios;
+use crate::import::KnownRows;
+use crate::portfolio::{Account, Entry, Wrapper};
 
-/// Released migrations are never edited; append a new one.
-const STEPS: &[Migration] =
-    &[Migration { name: "portfolios", sql: include_str!("schema.sql") }, mutations::MIGRATION];
+/// An empty store in memory.
+pub fn in_memory() -> Arc<dyn PortfolioStore> {
+    Arc::new(SqlitePortfolios::in_memory())
+}
+
+/// Portfolios of one tenant.
+pub trait PortfolioStore: Debug + Send + Sync + 'static {
+    /// All portfolios, by name.
+    fn list(&self) -> Result<Vec<Summary>, PortfolioError>;
+
+    /// A portfolio with all its transactions.
+    fn load(&self, id: &str) -> Result<Portfolio, PortfolioError>;
+
+    /// The last changes of a portfolio, newest first.
+    fn changes(&self, id: &str, limit: usize) -> Result<Vec<Change>, PortfolioError>;
+
+    /// Number that grows with every change of any process; 0 for an empty or unreadable store.
+    fn version(&self) -> u64;
+
+    /// Runs `write` once, in one transaction. Commits it if `commit` is set and `write` returns
+    /// `true`; otherwise nothing is changed.
+    fn with_writer(
+        &self,
+        commit: bool,
+        write: &mut dyn FnMut(&dyn PortfolioWriter) -> bool,
+    ) -> Result<(), PortfolioError>;
+
+    /// The log of the records that [`PortfolioWriter::attach`] adds.
+    fn mutation_log(self: Arc<Self>) -> Arc<dyn MutationLog>;
+}
+
+impl dyn PortfolioStore {
+    /// Runs `work` in one transaction, and commits it if `commit` is set and `work` succeeds.
+    pub fn change<T, E: From<PortfolioError>>(
+        &self,
+        commit: bool,
+        work: impl FnOnce(&dyn PortfolioWriter) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let (mut work, mut done) = (Some(work), None);
+        self.with_writer(commit, &mut |writer| {
+            done = work.take().map(|work| work(writer));
+            matches!(done, Some(Ok(_)))
+        })?;
+        done.unwrap_or_else(|| {
+            let source = "the store did not run the transaction".into();
+            let not_run = StoreError::Sql { file: PathBuf::from("cgt.db"), source };
+            Err(PortfolioError::Store(not_run).into())
+        })
+    }
+}
+
+/// Changes portfolios in an open transaction.
+pub trait PortfolioWriter {
+    /// Adds the idempotency record and audit entry of the change.
+    fn attach(&self, record: &MutationRecord) -> Result<(), PortfolioError>;
+
+    /// Creates a portfolio.
+    fn create(&self, id: &str, name: &str, now: i64) -> Result<(), PortfolioError>;
+
+    /// Deletes a portfolio with everything in it; the number of its transactions.
+    fn delete(&self, id: &str) -> Result<usize, PortfolioError>;
+
+    /// The name of a portfolio; fails when it does not exist.
+    fn require(&self, id: &str) -> Result<String, PortfolioError>;
+
+    /// Accounts of a portfolio, by name.
+    fn accounts(&self, id: &str) -> Result<Vec<Account>, PortfolioError>;
+
+    /// Number of transactions.
+    fn count(&self, id: &str) -> Result<usize, PortfolioError>;
+
+    /// Rows that an import must know.
+    fn known_rows(&self, id: &str) -> Result<KnownRows, PortfolioError>;
+
+    /// Makes sure that an account exists; whether it was created. A new one is a general account
+    /// unless a wrapper is given.
+    fn ensure_account(
+        &self,
+        id: &str,
+        name: &str,
+        wrapper: Option<Wrapper>,
+    ) -> Result<bool, PortfolioError>;
+
+    /// Changes the wrapper of an account.
+    fn set_wrapper(&self, id: &str, name: &str, wrapper: Wrapper) -> Result<(), PortfolioError>;
+
+    /// Begins a change, which can be undone by its number.
+    fn begin(&self, id: &str, now: i64, summary: &str) -> Result<i64, PortfolioError>;
+
+    /// Adds a transaction; its number.
+    fn add(&self, id: &str, change: i64, entry: Entry) -> Result<i64, PortfolioError>;
+
+    /// Changes a transaction.
+    fn edit(
+        &self,
+        id: &str,
+        change: i64,
+        number: i64,
+        edit: &dyn Fn(&mut Entry),
+    ) -> Result<(), PortfolioError>;
+
+    /// Removes a transaction.
+    fn remove(&self, id: &str, change: i64, number: i64) -> Result<(), PortfolioError>;
+
+    /// Undoes a change, or the last one that is not undone.
+    fn undo(&self, id: &str, change: Option<i64>, now: i64) -> Result<Undone, PortfolioError>;
+}
+
+/// A portfolio in a list.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Summary {
+    /// Id.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// When it was created, in microseconds since 1970.
+    pub created: i64,
+    /// Accounts, by name.
+    pub accounts: Vec<Account>,
+    /// Number of transactions.
+    pub entries: usize,
+}
+
+/// A portfolio with its transactions, by number.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Portfolio {
+    /// Name and accounts.
+    pub summary: Summary,
+    /// Transactions.
+    pub entries: Vec<Entry>,
+}
+
+impl Portfolio {
+    /// Wrapper of an account; a general one for an unknown name.
+    pub fn wrapper(&self, account: &str) -> Wrapper {
+        let found = self.summary.accounts.iter().find(|known| known.name == account);
+        found.map(|account| account.wrapper).unwrap_or_default()
+    }
+}
+
+/// A change of a portfolio.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Change {
+    /// Number in the portfolio.
+    pub id: i64,
+    /// When, in microseconds since 1970.
+    pub at: i64,
+    /// What was changed.
+    pub summary: String,
+    /// Number of the change that it undid.
+    pub undoes: Option<i64>,
+    /// Whether it was undone.
+    pub undone: bool,
+}
+
+/// Result of an undo.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Undone {
+    /// The change that was undone.
+    pub undoes: i64,
+    /// The change that undid it; undoing that one is a redo.
+    pub change: i64,
+    /// Number of transactions that were changed back.
+    pub entries: usize,
+}
 
 /// Why a portfolio cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -65,127 +225,7 @@ pub enum PortfolioError {
         /// The transaction.
         entry: i64,
     },
-    /// The file cannot be read or written.
+    /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
-
-impl From<rusqlite::Error> for PortfolioError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Store(StoreError::of(Path::new("cgt.db"), error))
-    }
-}
-
-/// Portfolios of one tenant.
-#[derive(Debug)]
-pub struct SqlitePortfolios {
-    /// `None` in memory.
-    file: Option<PathBuf>,
-    connection: Mutex<Option<Connection>>,
-    mutations: MutationTable,
-}
-
-impl SqlitePortfolios {
-    /// Creates a store for a file, which need not exist.
-    pub fn at(file: PathBuf) -> Self {
-        Self::of(Some(file))
-    }
-
-    /// Creates an empty store in memory.
-    pub fn in_memory() -> Self {
-        Self::of(None)
-    }
-
-    fn of(file: Option<PathBuf>) -> Self {
-        Self { file, connection: Mutex::new(None), mutations: MutationTable::default() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Connection>> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn connect(&self) -> Result<Connection, StoreError> {
-        match &self.file {
-            Some(file) => migrate::open(file, Durability::Full, STEPS),
-            None => blank(),
-        }
-    }
-
-    /// Runs `read` on the database, or on an empty one while the file does not exist.
-    fn read<T>(
-        &self,
-        read: impl FnOnce(&Connection) -> Result<T, PortfolioError>,
-    ) -> Result<T, PortfolioError> {
-        let mut guard = self.lock();
-        if guard.is_none() && self.file.as_ref().is_some_and(|file| !file.exists()) {
-            return read(&blank()?);
-        }
-        let connection = match &mut *guard {
-            Some(connection) => connection,
-            none => none.insert(self.connect()?),
-        };
-        read(connection)
-    }
-
-    /// Runs `work` in one transaction, and commits it if `keep` is set.
-    pub fn change<T, E: From<PortfolioError>>(
-        &self,
-        keep: bool,
-        work: impl FnOnce(&Writer<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let mut guard = self.lock();
-        let is_missing = self.file.as_ref().is_some_and(|file| !file.exists());
-        let mut rehearsal = None;
-        let connection = match &mut *guard {
-            Some(connection) => connection,
-            // A dry run makes no file.
-            _ if is_missing && !keep => rehearsal.insert(blank().map_err(PortfolioError::from)?),
-            none => none.insert(self.connect().map_err(PortfolioError::from)?),
-        };
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(PortfolioError::from)?;
-        let done = work(&Writer { connection: &transaction, mutations: &self.mutations })?;
-        if keep {
-            transaction
-                .execute("UPDATE version SET number = number + 1", ())
-                .and_then(|_| transaction.commit())
-                .map_err(PortfolioError::from)?;
-        }
-        Ok(done)
-    }
-}
-
-/// An empty database in memory.
-fn blank() -> Result<Connection, StoreError> {
-    let place = Path::new(":memory:");
-    let mut connection = Connection::open_in_memory().map_err(StoreError::about(place))?;
-    connection.pragma_update(None, "foreign_keys", true).map_err(StoreError::about(place))?;
-    migrate::migrate(&mut connection, place, STEPS)?;
-    Ok(connection)
-}
-
-impl HasMutations for SqlitePortfolios {
-    fn mutations(&self) -> &MutationTable {
-        &self.mutations
-    }
-
-    fn with_connection<T>(
-        &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let mut guard = self.lock();
-        let connection = match &mut *guard {
-            Some(connection) => connection,
-            none => none.insert(self.connect()?),
-        };
-        work(connection)
-    }
-
-    fn has_database(&self) -> bool {
-        self.lock().is_some() || self.file.as_ref().is_none_or(|file| file.exists())
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -14,7 +14,7 @@ use super::service::CgtService;
 use crate::dsl;
 use crate::import::{Imported, RateChoice};
 use crate::portfolio::{Entry, Provenance, Wrapper};
-use crate::store::Writer;
+use crate::store::PortfolioWriter;
 
 /// Account of transactions that name none.
 const DEFAULT_ACCOUNT: &str = "General";
@@ -171,7 +171,7 @@ fn given_entries(params: &Params) -> Result<Batch, ToolError> {
 }
 
 /// Entries of the files, without rows that the portfolio has.
-fn imported_entries(params: &Params, writer: &Writer<'_>) -> Result<Batch, ToolError> {
+fn imported_entries(params: &Params, writer: &dyn PortfolioWriter) -> Result<Batch, ToolError> {
     let known = writer.known_rows(params.portfolio_id.as_str())?;
     let account = params.account.as_deref();
     let mut imported = import(&params.files, account, params.rates, known)?;
@@ -201,7 +201,7 @@ fn imported_entries(params: &Params, writer: &Writer<'_>) -> Result<Batch, ToolE
 
 /// Stores a batch as one change.
 fn store(
-    writer: &Writer<'_>,
+    writer: &dyn PortfolioWriter,
     params: &Params,
     batch: Batch,
     now: i64,

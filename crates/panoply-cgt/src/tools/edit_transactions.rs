@@ -9,7 +9,7 @@ use super::content::Content;
 use super::portfolios::{AccountArgument, MUTATION, PortfolioId, now, stored_evidence};
 use super::service::CgtService;
 use crate::dsl;
-use crate::store::Writer;
+use crate::store::PortfolioWriter;
 
 /// Permission to remove transactions, which an agent's key lacks.
 const REMOVE: &str = "portfolios:delete";
@@ -137,7 +137,7 @@ impl Tool for EditTransactions {
     }
 }
 
-fn edit(writer: &Writer<'_>, params: &Params, now: i64) -> Result<Output, ToolError> {
+fn edit(writer: &dyn PortfolioWriter, params: &Params, now: i64) -> Result<Output, ToolError> {
     let id = params.portfolio_id.as_str();
     writer.require(id)?;
     for account in &params.accounts {
@@ -164,7 +164,12 @@ fn edit(writer: &Writer<'_>, params: &Params, now: i64) -> Result<Output, ToolEr
     })
 }
 
-fn apply(writer: &Writer<'_>, id: &str, change: i64, edit: &EditParam) -> Result<(), ToolError> {
+fn apply(
+    writer: &dyn PortfolioWriter,
+    id: &str,
+    change: i64,
+    edit: &EditParam,
+) -> Result<(), ToolError> {
     if edit.remove {
         return Ok(writer.remove(id, change, edit.id)?);
     }
@@ -187,9 +192,9 @@ fn apply(writer: &Writer<'_>, id: &str, change: i64, edit: &EditParam) -> Result
     {
         return Err(crate::store::PortfolioError::NoAccount(account.clone()).into());
     }
-    writer.edit(id, change, edit.id, |entry| {
-        if let Some(line) = line {
-            entry.line = line;
+    writer.edit(id, change, edit.id, &|entry| {
+        if let Some(line) = &line {
+            entry.line.clone_from(line);
         }
         if let Some(account) = &edit.account {
             entry.account.clone_from(account);

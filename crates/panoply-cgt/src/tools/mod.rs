@@ -47,12 +47,11 @@ use panoply_contract::pack::{Pack, PackInfo};
 use panoply_contract::preferences::{Preference, PreferredArgument};
 use panoply_contract::prompt::{Prompt, PromptArgument};
 use panoply_contract::tenant::Tenancy;
-use panoply_store::mutations::SqliteMutationLog;
 
 use dialect::CgtDialect;
 use service::CgtService;
 
-use crate::store::SqlitePortfolios;
+use crate::store::{self, PortfolioStore};
 
 const INFO: PackInfo = PackInfo {
     name: "cgt",
@@ -96,16 +95,16 @@ const PREFERRED: [PreferredArgument; 1] = [PreferredArgument {
 
 /// Builds the pack over an empty store in memory, or reports all problems with its settings.
 pub fn pack(settings: &Settings) -> Result<Pack, SettingsError> {
-    pack_with(settings, Arc::new(SqlitePortfolios::in_memory()))
+    pack_with(settings, store::in_memory())
 }
 
 /// Builds the pack over stored portfolios, or reports all problems with its settings.
 pub fn pack_with(
     settings: &Settings,
-    portfolios: Arc<SqlitePortfolios>,
+    portfolios: Arc<dyn PortfolioStore>,
 ) -> Result<Pack, SettingsError> {
     let version = Arc::clone(&portfolios);
-    let log = SqliteMutationLog(Arc::clone(&portfolios));
+    let log = Arc::clone(&portfolios).mutation_log();
     let service = Arc::new(CgtService::new(settings, portfolios)?);
     Ok(Pack::new(INFO, CgtDialect::new(settings.errors))
         .with_search_terms(include_str!("../search_terms.tsv"))
@@ -136,6 +135,6 @@ pub fn pack_with(
         .with_resources(documents::Documents)
         .with_prompt(STARTER)
         .with_data_version(move || version.version())
-        .with_mutation_log(Arc::new(log))
+        .with_mutation_log(log)
         .with_tenancy(Tenancy::Workspace))
 }

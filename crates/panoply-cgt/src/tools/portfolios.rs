@@ -10,7 +10,7 @@ use serde_json::json;
 use super::dialect::EXAMPLE_KEY;
 use super::service::CgtService;
 use crate::portfolio::{self, Account, Wrapper};
-use crate::store::{Portfolio, PortfolioError, Writer};
+use crate::store::{Portfolio, PortfolioError, PortfolioWriter};
 
 /// Tags of the tools.
 pub(super) const TAGS: &[&str] = &["tax", "uk", "shares", "portfolio"];
@@ -89,7 +89,7 @@ impl CgtService {
     pub(super) fn change<T, O: Serialize>(
         &self,
         cx: &CallContext,
-        work: impl FnOnce(&Writer<'_>) -> Result<T, ToolError>,
+        work: impl FnOnce(&dyn PortfolioWriter) -> Result<T, ToolError>,
         shape: impl FnOnce(T) -> Reply<O>,
     ) -> Result<Reply<O>, ToolError> {
         let (reply, record) = self.portfolios.change(!cx.dry_run, |writer| {

@@ -1,7 +1,6 @@
 //! Report as a document of any size, for the command line; agents use `calculate_report`.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use panoply_contract::error::ToolError;
 
@@ -14,7 +13,7 @@ use crate::document::Heading;
 use crate::engine::Options;
 use crate::engine::report::{Rounding, report};
 use crate::import::Broker;
-use crate::store::SqlitePortfolios;
+use crate::store;
 use crate::tax_year::TaxYear;
 use crate::transaction::Row;
 use crate::{html, pdf, spreadsheet, text};
@@ -87,7 +86,7 @@ pub fn render_report(
     format: DocumentFormat,
     out: &mut dyn Write,
 ) -> Result<(), RenderError> {
-    let service = CgtService::new(settings, Arc::new(SqlitePortfolios::in_memory()))
+    let service = CgtService::new(settings, store::in_memory())
         .map_err(|bad| ToolError::validation("BAD_SETTINGS", bad.to_string()))?;
     let options = Options { holdings_at: request.year.map(TaxYear::last_day), ..request.options };
     let computation = service.compute(rows, options)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use panoply_contract::spec::SampleCall;
 
 use crate::portfolio::{Entry, Provenance, Wrapper};
-use crate::store::{PortfolioError, SqlitePortfolios};
+use crate::store::{self, PortfolioError, PortfolioStore};
 
 const ID: &str = "pf_sample";
 /// Creation time of the sample: 2026-11-15 12:00 UTC, in microseconds.
@@ -43,8 +43,8 @@ pub(super) const CALLS: &[SampleCall] = &[
 ];
 
 /// A store with the sample portfolio.
-pub fn store() -> Result<Arc<SqlitePortfolios>, PortfolioError> {
-    let store = SqlitePortfolios::in_memory();
+pub fn store() -> Result<Arc<dyn PortfolioStore>, PortfolioError> {
+    let store = store::in_memory();
     store.change(true, |writer| {
         writer.create(ID, "Sample", MADE)?;
         writer.ensure_account(ID, "Broker", None)?;
@@ -60,5 +60,5 @@ pub fn store() -> Result<Arc<SqlitePortfolios>, PortfolioError> {
         }
         Ok::<_, PortfolioError>(())
     })?;
-    Ok(Arc::new(store))
+    Ok(store)
 }

@@ -12,7 +12,7 @@ use super::settings::{Settings, SettingsError};
 use crate::engine::{Computation, Options, compute};
 use crate::fx::Rates;
 use crate::parameters::Parameters;
-use crate::store::SqlitePortfolios;
+use crate::store::PortfolioStore;
 use crate::tax_year::TaxYear;
 use crate::transaction::Row;
 
@@ -23,13 +23,13 @@ const LAW_HALF_LIFE: Duration = Duration::from_secs(2 * 365 * 86_400);
 pub(super) struct CgtService {
     pub(super) rates: Rates,
     pub(super) parameters: Parameters,
-    pub(super) portfolios: Arc<SqlitePortfolios>,
+    pub(super) portfolios: Arc<dyn PortfolioStore>,
 }
 
 impl CgtService {
     pub(super) fn new(
         settings: &Settings,
-        portfolios: Arc<SqlitePortfolios>,
+        portfolios: Arc<dyn PortfolioStore>,
     ) -> Result<Self, SettingsError> {
         let mut bad = Vec::new();
         let mut exempt = BTreeMap::new();

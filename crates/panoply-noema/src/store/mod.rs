@@ -8,9 +8,10 @@ pub mod sqlite;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 #[cfg(feature = "tools")]
-use panoply_contract::mutation::MutationRecord;
+use panoply_contract::mutation::{MutationLog, MutationRecord};
 
 use crate::card::{Card, Hold, Review, ReviewKind};
 use crate::deck::Deck;
@@ -25,6 +26,11 @@ use crate::search::Node;
 #[cfg(feature = "tools")]
 pub use self::sqlite::OpenError;
 pub use self::sqlite::SqliteStore;
+
+/// An empty collection in memory whose tokens are signed with this secret.
+pub fn in_memory(secret: &[u8]) -> Result<Arc<dyn Store>> {
+    Ok(Arc::new(SqliteStore::in_memory()?.with_secret(secret)?))
+}
 
 /// A collection with transactions.
 pub trait Store: Send + Sync + 'static {
@@ -42,6 +48,14 @@ pub trait Store: Send + Sync + 'static {
 
     /// Data version: changes with every write, also by other processes.
     fn version(&self) -> u64;
+
+    /// A read-only store with these decks of the collection and their subdecks.
+    #[cfg(feature = "tools")]
+    fn shared(&self, decks: &[DeckId]) -> Result<Arc<dyn Store>>;
+
+    /// The log of the records that [`StoreWriter::record_call`] stores.
+    #[cfg(feature = "tools")]
+    fn mutation_log(self: Arc<Self>) -> Arc<dyn MutationLog>;
 }
 
 impl dyn Store {

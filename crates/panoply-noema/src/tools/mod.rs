@@ -78,8 +78,7 @@ use panoply_contract::prompt::{Prompt, PromptArgument};
 use panoply_contract::tenant::Tenancy;
 
 use self::service::NoemaService;
-use crate::store::{SqliteStore, Store as _};
-use panoply_store::mutations::SqliteMutationLog;
+use crate::store::Store;
 use panoply_store::roots::Roots;
 
 const INFO: PackInfo = PackInfo {
@@ -116,12 +115,12 @@ const MAKE_CARDS: Prompt = Prompt {
 };
 
 /// The pack over a collection, without file access for callers.
-pub fn pack(store: Arc<SqliteStore>) -> Pack {
+pub fn pack(store: Arc<dyn Store>) -> Pack {
     pack_with(store, Roots::default())
 }
 
 /// The pack over a collection; callers may name files under `roots`.
-pub fn pack_with(store: Arc<SqliteStore>, roots: Roots) -> Pack {
+pub fn pack_with(store: Arc<dyn Store>, roots: Roots) -> Pack {
     let shareable = sharing::ShareableDecks { store: Arc::clone(&store) };
     pack_of(store, roots).with_sharing(shareable)
 }
@@ -133,9 +132,9 @@ const PREFERRED: [PreferredArgument; 1] = [PreferredArgument {
     preference: Preference::StudyMinutes,
 }];
 
-fn pack_of(store: Arc<SqliteStore>, roots: Roots) -> Pack {
+fn pack_of(store: Arc<dyn Store>, roots: Roots) -> Pack {
     let version = Arc::clone(&store);
-    let log = SqliteMutationLog(Arc::clone(&store));
+    let log = Arc::clone(&store).mutation_log();
     let service = Arc::new(NoemaService::new(store, roots));
     Pack::new(INFO, Unified)
         .with_search_terms(include_str!("../search_terms.tsv"))
@@ -201,21 +200,19 @@ fn pack_of(store: Arc<SqliteStore>, roots: Roots) -> Pack {
         .with_prompt(STUDY)
         .with_prompt(MAKE_CARDS)
         .with_data_version(move || version.version())
-        .with_mutation_log(Arc::new(log))
+        .with_mutation_log(log)
         .with_tenancy(Tenancy::Person)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use panoply_contract::testing::check_pack;
 
     use super::*;
 
     #[tokio::test]
     async fn every_tool_passes_the_contract_checks() {
-        let violations = check_pack(pack(Arc::new(sample::store().unwrap()))).await;
+        let violations = check_pack(pack(sample::store().unwrap())).await;
         let shown: Vec<String> = violations.iter().map(ToString::to_string).collect();
         assert!(shown.is_empty(), "{}", shown.join("\n"));
     }

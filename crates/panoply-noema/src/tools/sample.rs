@@ -1,5 +1,7 @@
 //! A small collection with fixed ids, used to replay the examples of the tools.
 
+use std::sync::Arc;
+
 use panoply_contract::spec::SampleCall;
 
 use crate::card::{Card, Hold};
@@ -10,7 +12,7 @@ use crate::fsrs::{DAY, Memory, Micros, Phase, Rating, SECOND, Schedule};
 use crate::ids::{CardId, DeckId, NoteId, SessionId};
 use crate::note::{Form, Note};
 use crate::review::{self, ReviewSubmission, ReviewToken, Side};
-use crate::store::{NewAction, Session, SqliteStore, Store, StoreWriter};
+use crate::store::{self, NewAction, Session, Store, StoreWriter};
 
 /// Creation time of the sample: 2026-11-15 12:00 UTC.
 const MADE: Micros = 1_794_744_000 * SECOND;
@@ -98,9 +100,8 @@ pub(super) const CALLS: &[SampleCall] = &[
 ];
 
 /// The sample: three decks, seven notes, a session and an undoable review.
-pub fn store() -> Result<SqliteStore> {
-    let sample = SqliteStore::in_memory()?.with_secret(SECRET)?;
-    let store: &dyn Store = &sample;
+pub fn store() -> Result<Arc<dyn Store>> {
+    let store = store::in_memory(SECRET)?;
     let at = |tool, summary, at| NewAction { tool, summary, at, actor: "local" };
     store.change(
         &at("import-cards", "created the sample", MADE - 2 * DAY),
@@ -124,7 +125,7 @@ pub fn store() -> Result<SqliteStore> {
     store.change(&tagged, true, |writer, _| {
         collection::retag(writer, CardId(124), &tags, &[], MADE - DAY / 2)
     })?;
-    Ok(sample)
+    Ok(store)
 }
 
 fn fill(writer: &mut dyn StoreWriter) -> Result<()> {

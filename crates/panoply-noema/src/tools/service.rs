@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use panoply_contract::error::ErrorKind;
 use panoply_contract::evidence::Sample;
-use panoply_contract::mutation::MutationLog as _;
+use panoply_contract::mutation::MutationLog;
 use panoply_contract::prelude::*;
-use panoply_store::mutations::SqliteMutationLog;
 use panoply_store::roots::Roots;
 
 use super::wire::ActionId;
@@ -19,13 +18,13 @@ use crate::media::InvalidMedia;
 use crate::numbers::round_to_u32;
 use crate::queue::QueueCache;
 use crate::statistics::Calibration;
-use crate::store::{NewAction, SqliteStore, Store, StoreReader, StoreWriter};
+use crate::store::{NewAction, Store, StoreReader, StoreWriter};
 
 /// The service that all tools share.
 #[derive(Clone)]
 pub(crate) struct NoemaService {
     pub(crate) store: Arc<dyn Store>,
-    mutations: Arc<SqliteStore>,
+    mutations: Arc<dyn MutationLog>,
     /// Folders whose files callers may name.
     pub(crate) roots: Arc<Roots>,
     /// Cached study queues.
@@ -35,10 +34,10 @@ pub(crate) struct NoemaService {
 }
 
 impl NoemaService {
-    pub(crate) fn new(store: Arc<SqliteStore>, roots: Roots) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, roots: Roots) -> Self {
         Self {
-            store: Arc::clone(&store) as Arc<dyn Store>,
-            mutations: store,
+            mutations: Arc::clone(&store).mutation_log(),
+            store,
             roots: Arc::new(roots),
             queue_cache: Arc::default(),
             purged: Arc::new(AtomicI64::new(Micros::MIN)),
@@ -120,7 +119,7 @@ impl NoemaService {
     ) -> Result<(), ToolError> {
         let Some(mutation) = &cx.mutation else { return Ok(()) };
         let record = mutation.record(reply)?;
-        SqliteMutationLog(Arc::clone(&self.mutations)).commit(&record)?;
+        self.mutations.commit(&record)?;
         mutation.committed(record);
         Ok(())
     }
@@ -190,10 +189,10 @@ impl From<NoemaError> for ToolError {
             NoemaError::TooFewReviews { .. } => Self::business("TOO_FEW_REVIEWS", message).hint("continue studying, or import a log of reviews with `import-package`"),
             NoemaError::ApprovalStale => Self::conflict("APPROVAL_STALE", message).hint("call again: the person is asked about the current cards"),
             NoemaError::File(_) => Self::validation("BAD_FILE", message).hint("check the file with `preview-import`"),
-            NoemaError::Store(StoreFailure { code: Some(code), message }) => {
-                panoply_store::error::pack_error_of_code("noema", code, message)
+            NoemaError::Store(StoreFailure { cause: Some(error), .. }) => {
+                error.pack_error("noema")
             }
-            NoemaError::Store(StoreFailure { code: None, message }) => Self::system(message),
+            NoemaError::Store(StoreFailure { cause: None, message }) => Self::system(message),
         }
     }
 }

@@ -10,11 +10,11 @@ use panoply_store::roots::Roots;
 
 use super::wire::DeckId;
 use crate::ids;
-use crate::store::{SqliteStore, Store};
+use crate::store::Store;
 
 /// The decks of a collection.
 pub(super) struct ShareableDecks {
-    pub(super) store: Arc<SqliteStore>,
+    pub(super) store: Arc<dyn Store>,
 }
 
 impl Shareable for ShareableDecks {
@@ -24,8 +24,7 @@ impl Shareable for ShareableDecks {
 
     fn name_of(&self, item: &str) -> Result<Option<String>, ToolError> {
         let Some(id) = deck(item) else { return Ok(None) };
-        let store: &dyn Store = self.store.as_ref();
-        let found = store.read(|reader| reader.deck(id))?;
+        let found = self.store.read(|reader| reader.deck(id))?;
         Ok(found.filter(|deck| deck.deleted.is_none()).map(|deck| deck.name.to_string()))
     }
 
@@ -34,7 +33,7 @@ impl Shareable for ShareableDecks {
         let shared = self.store.shared(&decks).map_err(|error| {
             ToolError::system("the shared decks cannot be opened").cause(error.to_string())
         })?;
-        Ok(super::pack_of(Arc::new(shared), Roots::default()))
+        Ok(super::pack_of(shared, Roots::default()))
     }
 }
 

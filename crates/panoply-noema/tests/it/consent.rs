@@ -61,7 +61,7 @@ struct Fixture {
 impl Fixture {
     async fn new() -> Self {
         let clock = FixedClock::at(noon());
-        let pack = pack(Arc::new(sample::store().unwrap()));
+        let pack = pack(sample::store().unwrap());
         let kernel = kernel_in_memory(vec![pack], clock.clone(), Settings::default()).unwrap();
         let card =
             json!({"deckId": "deck_456", "front": "capital of Thailand?", "back": "Bangkok"});

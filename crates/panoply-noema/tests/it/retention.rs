@@ -7,7 +7,7 @@ use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::prelude::Category;
 use panoply_contract::testing::{FixedClock, kernel_in_memory, noon};
 use panoply_noema::ids::CardId;
-use panoply_noema::store::{SqliteStore, Store};
+use panoply_noema::store::Store;
 use panoply_noema::tools::{pack, sample};
 use serde_json::json;
 
@@ -16,23 +16,22 @@ use crate::tools::call;
 const DAY: Duration = Duration::from_secs(86_400);
 
 struct World {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
     clock: Arc<FixedClock>,
     kernel: Arc<Kernel>,
 }
 
 fn world() -> World {
-    let store = Arc::new(sample::store().unwrap());
+    let store = sample::store().unwrap();
     let clock = FixedClock::at(noon());
-    let pack = pack(Arc::<SqliteStore>::clone(&store));
+    let pack = pack(Arc::clone(&store));
     let kernel =
         kernel_in_memory(vec![pack], Arc::<FixedClock>::clone(&clock), Settings::default());
     World { store, clock, kernel: kernel.unwrap() }
 }
 
 fn is_there(world: &World, card: i64) -> bool {
-    let store: &dyn Store = &*world.store;
-    store.read(|reader| reader.card(CardId(card))).unwrap().is_some()
+    world.store.read(|reader| reader.card(CardId(card))).unwrap().is_some()
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use panoply_noema::tools::{pack, sample};
 use serde_json::{Value, json};
 
 pub(crate) fn kernel() -> Arc<Kernel> {
-    let pack = pack(Arc::new(sample::store().unwrap()));
+    let pack = pack(sample::store().unwrap());
     kernel_in_memory(vec![pack], FixedClock::at(noon()), Settings::default()).unwrap()
 }
 

@@ -85,7 +85,7 @@ pub fn head(log: &Path) -> Result<Option<Head>, StoreError> {
     connection
         .query_row("SELECT sequence, hash FROM head", (), verify::head)
         .optional()
-        .map_err(StoreError::about(log))
+        .map_err(sqlite::about(log))
 }
 
 impl SigningKey {

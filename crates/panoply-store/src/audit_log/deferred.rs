@@ -89,6 +89,10 @@ impl DeferredAuditLog {
 }
 
 impl AuditLog for DeferredAuditLog {
+    fn close(&self) {
+        Self::close(self);
+    }
+
     fn ready(&self) -> Result<(), ToolError> {
         self.open().map_err(|error| error.tool_error())?.ready()
     }

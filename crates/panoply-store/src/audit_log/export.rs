@@ -9,7 +9,6 @@ use super::row::ChainedRow;
 use super::seal::SealError;
 use super::segment::{self, Segment, Unreadable};
 use super::verify;
-use crate::error::StoreError;
 use crate::sqlite;
 
 /// Writes every existing row of a view to `output`; returns the pruned segments.
@@ -20,7 +19,7 @@ pub fn export(
 ) -> Result<Vec<Segment>, SealError> {
     let folder = segment::folder_of(log);
     let failed = |source| SealError::Io { path: log.to_owned(), source };
-    let about = StoreError::about(log);
+    let about = sqlite::about(log);
     let mut connection = sqlite::open_read_only(log)?;
     // One read transaction: rows sealed concurrently are still read from the log.
     let snapshot = connection.transaction().map_err(&about)?;

@@ -8,6 +8,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::row::{COLUMNS, StoredRow};
 use crate::error::StoreError;
+use crate::sqlite;
 
 pub(super) fn read(
     connection: &Connection,
@@ -20,7 +21,7 @@ pub(super) fn read(
         let rows = statement.query_map(params_from_iter(parameters), StoredRow::of)?;
         rows.collect::<rusqlite::Result<Vec<StoredRow>>>()
     };
-    let stored = stored().map_err(StoreError::about(file))?;
+    let stored = stored().map_err(sqlite::about(file))?;
     stored.into_iter().map(|row| row.into_row(file)).collect()
 }
 

@@ -77,7 +77,7 @@ pub fn seal(
     let _lock = SegmentLock::take(&folder).map_err(at(&folder))?;
     let mut connection = migrate::open(log, Durability::Full, MIGRATIONS)?;
     remove_leftovers(&connection, log, &folder)?;
-    let about = StoreError::about(log);
+    let about = sqlite::about(log);
     // Exclude the audit rows of this run: sealing them would never terminate.
     let end: i64 = connection
         .query_row("SELECT coalesce(max(sequence), 0) FROM audit", (), |row| row.get(0))
@@ -102,7 +102,7 @@ pub fn prune(log: &Path, before: Timestamp, now: Timestamp) -> Result<Vec<Segmen
     let _lock = SegmentLock::take(&folder).map_err(at(&folder))?;
     let mut connection = migrate::open(log, Durability::Full, MIGRATIONS)?;
     remove_leftovers(&connection, log, &folder)?;
-    let about = StoreError::about(log);
+    let about = sqlite::about(log);
     let mut pruned = Vec::new();
     for segment in segment::headers(&connection).map_err(&about)? {
         if segment.pruned_at.is_some() {
@@ -136,7 +136,7 @@ fn write(
     range: &SealRange,
     now: Timestamp,
 ) -> Result<Option<Segment>, SealError> {
-    let about = StoreError::about(log);
+    let about = sqlite::about(log);
     let snapshot = connection.transaction().map_err(&about)?;
     let before = segment::headers(&snapshot).map_err(&about)?.last().map(Segment::head);
     let (first, previous) =
@@ -240,7 +240,7 @@ fn mark_pruned(
 /// Removes files left by a crash: unfinished files, files whose rows are still in the log, and
 /// files of pruned segments. Any other file belongs to another log and stays.
 fn remove_leftovers(connection: &Connection, log: &Path, folder: &Path) -> Result<(), SealError> {
-    let about = StoreError::about(log);
+    let about = sqlite::about(log);
     let headers = segment::headers(connection).map_err(&about)?;
     for entry in fs::read_dir(folder).map_err(at(folder))? {
         let name = entry.map_err(at(folder))?.file_name().to_string_lossy().into_owned();

@@ -157,12 +157,12 @@ pub fn verify_against(file: &Path, noted: &[Head]) -> Result<Verification, Store
     for head in noted {
         chain.note(*head);
     }
-    connection.transaction().map_err(StoreError::about(file)).and_then(|snapshot| {
-        let segments = segment::headers(&snapshot).map_err(StoreError::about(file))?;
+    connection.transaction().map_err(sqlite::about(file)).and_then(|snapshot| {
+        let segments = segment::headers(&snapshot).map_err(sqlite::about(file))?;
         let (fault, fault_file) = chain.take_segments(&segments, &folder)?;
         finish(&snapshot, chain, fault, i64::MIN)
             .map(|found| Verification { segments, fault_file, ..found })
-            .map_err(StoreError::about(file))
+            .map_err(sqlite::about(file))
     })
 }
 
@@ -209,7 +209,7 @@ fn walk_tail(file: &Path, rows: u32) -> Result<Verification, StoreError> {
         let found = finish(&snapshot, Chain::after(last), fault, after)?;
         Ok(Verification { segments, fault_file, ..found })
     });
-    walked.map_err(StoreError::about(file))
+    walked.map_err(sqlite::about(file))
 }
 
 /// Verifies the rows after a sequence, unless a fault was already found.

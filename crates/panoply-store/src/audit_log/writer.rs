@@ -123,7 +123,7 @@ impl Writer {
             if !self.connection.is_autocommit() {
                 let _ = self.connection.execute_batch("ROLLBACK");
             }
-            Arc::new(StoreError::of(&self.file, source))
+            Arc::new(sqlite::store_error(&self.file, source))
         })
     }
 

@@ -79,7 +79,7 @@ impl From<ToolError> for JobError {
 
 impl JobService {
     /// Creates a service over a store.
-    pub fn new(store: Arc<impl JobStore>, settings: Settings, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<dyn JobStore>, settings: Settings, clock: Arc<dyn Clock>) -> Self {
         Self { store, settings, clock }
     }
 

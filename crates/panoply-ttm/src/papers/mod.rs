@@ -43,6 +43,17 @@ pub trait PaperStore: Debug + Send + Sync + 'static {
     fn version(&self) -> u64;
 }
 
+/// Result of an import.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Imported {
+    /// Number of new papers.
+    pub added: usize,
+    /// Number of changed papers.
+    pub changed: usize,
+    /// Number of unchanged papers.
+    pub unchanged: usize,
+}
+
 /// The user store could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot access the imported papers and documents: {0}")]

@@ -43,7 +43,8 @@ pub use self::linker::Mention;
 pub use self::query_units::{QueryUnit, TextWords};
 pub use self::search_filter::SearchFilter;
 pub use self::service::{
-    IMPORTED, SearchService, UserStore, chunk_document, engine_over, record_document,
+    IMPORTED, PaperImport, RecordSource, SearchService, UserStore, chunk_document, engine_over,
+    record_document,
 };
 pub use self::snippet::Snippet;
 pub use self::text_model::{DocumentFeatures, TextModel};

@@ -11,7 +11,7 @@ use super::engine::{Engine, EngineError};
 use super::text_model::TextModel;
 use super::user_index::UserIndex;
 use crate::catalog::HerbCatalog;
-use crate::papers::{NoPapers, PaperStore, Record, UserStoreError};
+use crate::papers::{Imported, NoPapers, PaperStore, Record, UserStoreError};
 use crate::user_data::{Chunk, DocumentStore, UserDocument};
 
 /// Stores user papers and documents under a common version.
@@ -27,6 +27,24 @@ pub trait UserStore: PaperStore + DocumentStore {
 }
 
 impl UserStore for NoPapers {}
+
+/// Passes records on to the store that it is given.
+pub type RecordSource<'a> = dyn FnMut(&mut dyn FnMut(Record) -> Result<(), UserStoreError>) -> Result<(), UserStoreError>
+    + 'a;
+
+/// Stores the papers that a user imports.
+pub trait PaperImport: UserStore {
+    /// Imports the records of `source` in one transaction; none if it fails.
+    fn import_papers(&self, source: &mut RecordSource<'_>) -> Result<Imported, UserStoreError>;
+
+    /// Indexes pending documents, which the next search would do otherwise. `progress` receives the
+    /// number of finished documents and the total.
+    fn update_index(
+        &self,
+        text_model: &TextModel,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), UserStoreError>;
+}
 
 /// Caches the engine for one version of the data.
 #[derive(Debug)]

@@ -6,9 +6,9 @@ mod retention;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog as _, AuditRow, AuditView};
+use panoply_contract::audit::{AuditEntry, AuditFilter, AuditRow, AuditView};
 use panoply_contract::table::Table;
-use panoply_store::{Home, SqliteAuditLog};
+use panoply_store::Home;
 use serde_json::{Value, json};
 
 use super::{LogReader, Session, block_on, start_log};
@@ -16,6 +16,7 @@ use crate::cli::Audit;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::out::Out;
+use crate::stores;
 
 pub(super) fn run(audit: &Audit, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?;
@@ -50,8 +51,9 @@ pub(super) fn run(audit: &Audit, session: &Session) -> Result<ExitCode, Failure>
 
 fn show(config: &Config, filter: AuditFilter, json: bool) -> Result<ExitCode, Failure> {
     let rows = match log_file(config) {
-        Some(file) => {
-            let log = SqliteAuditLog::open(&file).map_err(|error| Failure::work(error.chain()))?;
+        Some(_) => {
+            let log = stores::audit_log(&config.home.required()?);
+            let log = log.map_err(|error| Failure::work(error.chain()))?;
             block_on(log.read(filter))?.map_err(|error| Failure::work(error.message))?
         }
         None => Vec::new(),

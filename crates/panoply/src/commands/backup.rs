@@ -2,16 +2,17 @@
 
 use std::process::ExitCode;
 
-use panoply_contract::audit::{AuditEntry, AuditLog as _};
+use panoply_contract::audit::AuditEntry;
 use panoply_contract::clock::Clock as _;
 use panoply_store::backup::{self, BackupError, ExistingData, Manifest};
-use panoply_store::{Home, SqliteAuditLog, SystemClock};
+use panoply_store::{Home, SystemClock};
 use serde_json::{Value, json};
 
 use super::{Session, block_on};
 use crate::cli::{Backup, Restore};
 use crate::failure::Failure;
 use crate::out::{BOLD, FAINT, Out};
+use crate::stores;
 
 /// Runs `panoply backup`.
 pub(super) fn run(command: &Backup, session: &Session) -> Result<ExitCode, Failure> {
@@ -69,8 +70,7 @@ pub(super) fn record(home: &Home, tool: &str, about: &Value) -> Result<(), Failu
     let failed = |error: panoply_contract::error::ToolError| Failure::work(error.message);
     let now = SystemClock::new().now();
     let entry = AuditEntry::of_maintenance(tool, about, now).map_err(failed)?;
-    let log =
-        SqliteAuditLog::open(&home.audit_log()).map_err(|error| Failure::work(error.chain()))?;
+    let log = stores::audit_log(home).map_err(|error| Failure::work(error.chain()))?;
     block_on(log.append(entry))?.map_err(failed)?;
     log.close();
     Ok(())

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use panoply_contract::clock::Clock as _;
 use panoply_store::check::{self, CheckDepth};
-use panoply_store::{ApiKeys, Home, SystemClock, audit_log};
+use panoply_store::{Home, SystemClock, audit_log};
 use serde::Serialize;
 use serde_json::json;
 
@@ -21,6 +21,7 @@ use crate::cli::{Client, Doctor};
 use crate::config::{Config, FILE};
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN};
+use crate::stores;
 
 /// Result of one check.
 #[derive(Debug, Serialize)]
@@ -392,12 +393,11 @@ fn checkpoints(home: &Home, config: &Config) -> Option<Finding> {
 }
 
 fn keys(home: &Home) -> Finding {
-    let file = home.keys();
-    if !file.exists() {
+    if !home.keys().exists() {
         return Finding::ok("keys", "none: over HTTP, on loopback only, every client is the owner");
     }
     let now = SystemClock::new().now();
-    match ApiKeys::open(&file).and_then(|keys| keys.list()) {
+    match stores::keys(home).and_then(|keys| keys.list()) {
         Ok(records) => {
             let working = records.iter().filter(|record| record.works_at(now)).count();
             let says = format!("{working} of {} work", records.len());

@@ -20,6 +20,7 @@ use crate::cli::{KeyProfile, Keys};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::out::{BOLD, FAINT, Out, notice};
+use crate::stores;
 
 pub(super) fn run(keys: &Keys, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?;
@@ -79,7 +80,7 @@ fn print_created(created: CreatedKey, now: Timestamp, json: bool) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(store: Option<&ApiKeys>, now: Timestamp, json: bool) -> Result<ExitCode, Failure> {
+fn list(store: Option<&dyn ApiKeys>, now: Timestamp, json: bool) -> Result<ExitCode, Failure> {
     let records = match store {
         Some(store) => store.list().map_err(failed)?,
         None => Vec::new(),
@@ -105,13 +106,14 @@ fn list(store: Option<&ApiKeys>, now: Timestamp, json: bool) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-fn revoke(store: Option<&ApiKeys>, id: &str, now: Timestamp) -> Result<ExitCode, Failure> {
+fn revoke(store: Option<&dyn ApiKeys>, id: &str, now: Timestamp) -> Result<ExitCode, Failure> {
     let revoked = match store {
         Some(store) => store.revoke(id, now).map_err(failed)?,
         None => false,
     };
     if !revoked {
-        let records = store.map(ApiKeys::list).transpose().map_err(failed)?.unwrap_or_default();
+        let records =
+            store.map(|store| store.list()).transpose().map_err(failed)?.unwrap_or_default();
         let ids = records.iter().map(|record| record.id.as_str());
         return Err(Failure::unknown("key", id, ids, "see the ids with `panoply keys list`"));
     }
@@ -122,20 +124,20 @@ fn revoke(store: Option<&ApiKeys>, id: &str, now: Timestamp) -> Result<ExitCode,
 }
 
 /// Opens the key store if it exists: reading must not create it.
-pub(super) fn open_if_there(config: &Config) -> Result<Option<Arc<ApiKeys>>, Failure> {
+pub(super) fn open_if_there(config: &Config) -> Result<Option<Arc<dyn ApiKeys>>, Failure> {
     let there = config.home.folder.as_ref().map(|folder| Home::at(folder).keys());
     // `exists` is false for an inaccessible file; opening it reports the error.
     let missing = there.as_ref().is_none_or(|file| matches!(file.try_exists(), Ok(false)));
     if missing { Ok(None) } else { open(config).map(Some) }
 }
 
-fn open(config: &Config) -> Result<Arc<ApiKeys>, Failure> {
+fn open(config: &Config) -> Result<Arc<dyn ApiKeys>, Failure> {
     let folder = config.home.folder.as_ref().ok_or_else(|| {
         Failure::work("there is no folder for keys").hint("name a folder with --home")
     })?;
     let home = Home::at(folder);
     home.create().map_err(failed)?;
-    ApiKeys::open(&home.keys()).map(Arc::new).map_err(failed)
+    stores::keys(&home).map_err(failed)
 }
 
 /// Records that keys are required from now on.
@@ -152,8 +154,8 @@ pub(super) fn require_keys(config: &Config) -> Result<(), Failure> {
 /// Key store of the server. Keys may be created while it runs.
 pub(super) struct StoredKeys {
     home: Option<Home>,
-    store: OnceLock<Arc<ApiKeys>>,
-    users: OnceLock<Users>,
+    store: OnceLock<Arc<dyn ApiKeys>>,
+    users: OnceLock<Arc<dyn Users>>,
     /// Whether unknown subjects of tokens get an account.
     new_users: bool,
 }
@@ -174,29 +176,29 @@ impl StoredKeys {
         !matches!(home.keys_required().try_exists(), Ok(false))
     }
 
-    fn store(&self) -> Result<Option<&Arc<ApiKeys>>, StoreError> {
+    fn store(&self) -> Result<Option<&Arc<dyn ApiKeys>>, StoreError> {
         if let Some(store) = self.store.get() {
             return Ok(Some(store));
         }
-        let Some(file) = self.home.as_ref().map(Home::keys) else { return Ok(None) };
-        if matches!(file.try_exists(), Ok(false)) {
+        let Some(home) = &self.home else { return Ok(None) };
+        if matches!(home.keys().try_exists(), Ok(false)) {
             return Ok(None);
         }
-        let opened = Arc::new(ApiKeys::open(&file)?);
+        let opened = stores::keys(home)?;
         Ok(Some(self.store.get_or_init(|| opened)))
     }
 
     /// Opens the users, whose file is created if unknown subjects get accounts.
-    fn users(&self) -> Result<Option<&Users>, StoreError> {
+    fn users(&self) -> Result<Option<&dyn Users>, StoreError> {
         if let Some(users) = self.users.get() {
-            return Ok(Some(users));
+            return Ok(Some(users.as_ref()));
         }
-        let Some(file) = self.home.as_ref().map(Home::keys) else { return Ok(None) };
-        if !self.new_users && matches!(file.try_exists(), Ok(false)) {
+        let Some(home) = &self.home else { return Ok(None) };
+        if !self.new_users && matches!(home.keys().try_exists(), Ok(false)) {
             return Ok(None);
         }
-        let opened = Users::open(&file)?;
-        Ok(Some(self.users.get_or_init(|| opened)))
+        let opened = stores::users(home)?;
+        Ok(Some(self.users.get_or_init(|| opened).as_ref()))
     }
 
     /// All users as JSON, as `panoply users list --json` prints them.

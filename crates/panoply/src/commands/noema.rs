@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use panoply_noema::anki;
 use panoply_noema::collection;
@@ -10,7 +11,7 @@ use panoply_noema::deck::DeckName;
 use panoply_noema::error::NoemaError;
 use panoply_noema::fsrs::replay::{Histories, Replayed, replay};
 use panoply_noema::statistics;
-use panoply_noema::store::{SqliteStore, Store};
+use panoply_noema::store::Store;
 use panoply_noema::text_notes::{self, TextFormat};
 use serde_json::json;
 
@@ -19,8 +20,8 @@ use crate::app;
 use crate::cli::{Noema, NoemaExport, NoemaImport, NoemaReplay};
 use crate::failure::Failure;
 use crate::out::Out;
-use crate::packs;
 use crate::progress_bar::ProgressBar;
+use crate::stores;
 
 pub(super) fn run(noema: &Noema, session: &Session) -> Result<ExitCode, Failure> {
     match noema {
@@ -92,7 +93,6 @@ fn import(arguments: &NoemaImport, session: &Session) -> Result<ExitCode, Failur
 
 fn export(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {
     let store = open(session)?;
-    let store: &dyn Store = &store;
     let now = app::clock().now().as_microsecond();
     let deck = arguments.deck.as_deref().map(DeckName::parse).transpose();
     let deck = deck.map_err(|error| Failure::usage(error.to_string()))?;
@@ -143,9 +143,8 @@ fn text_format(file: &Path) -> Option<TextFormat> {
     }
 }
 
-fn open(session: &Session) -> Result<SqliteStore, Failure> {
-    SqliteStore::open(&session.required_home()?.pack("noema"))
-        .map(|store| store.with_default_zone(packs::machine_zone()))
+fn open(session: &Session) -> Result<Arc<dyn Store>, Failure> {
+    stores::cards(&session.required_home()?)
         .map_err(|error| Failure::work(error.to_string()).hint("run `panoply doctor`"))
 }
 

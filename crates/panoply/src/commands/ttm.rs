@@ -4,7 +4,6 @@ mod eval;
 mod ingest;
 mod papers;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,8 +12,7 @@ use panoply_contract::dialect::Envelope;
 use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::Scope;
 use panoply_contract::pipeline::{self, Request};
-use panoply_ttm::papers::PaperStore as _;
-use panoply_ttm::store::SqliteUserStore;
+use panoply_ttm::search::PaperImport;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -23,6 +21,7 @@ use crate::app::App;
 use crate::cli::{Ttm, TtmAsk, TtmSearch};
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out};
+use crate::stores;
 
 /// Status 1 when a check fails.
 pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure> {
@@ -116,13 +115,8 @@ fn marked(snippet: &str) -> String {
     pieces.collect()
 }
 
-fn user_store(session: &Session) -> Result<SqliteUserStore, Failure> {
-    file(session, "ttm").map(SqliteUserStore::at)
-}
-
-/// A file of the pack.
-fn file(session: &Session, name: &str) -> Result<PathBuf, Failure> {
-    Ok(session.required_home()?.pack(name))
+fn user_store(session: &Session) -> Result<Arc<dyn PaperImport>, Failure> {
+    Ok(stores::papers(&session.required_home()?))
 }
 
 /// A self-check.

@@ -4,13 +4,14 @@ mod erase;
 mod export;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use panoply_contract::clock::Clock as _;
 use panoply_contract::table::Table;
 use panoply_contract::tenant::{Principal, TenantId, TenantKind};
 use panoply_store::users::{TenantRecord, UsersError};
-use panoply_store::{Home, KernelDb, StoreError, SystemClock, Users};
+use panoply_store::{Home, StoreError, SystemClock, Users};
 use serde_json::{Value, json};
 
 use super::Session;
@@ -19,6 +20,7 @@ use crate::cli;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::out::{FAINT, Out};
+use crate::stores;
 
 pub(super) fn run(command: &cli::Users, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?;
@@ -31,11 +33,12 @@ pub(super) fn run(command: &cli::Users, session: &Session) -> Result<ExitCode, F
             record_change(&config, "add", &added.id, &json!({}))?;
             print_added(&added, *json)
         }
-        cli::Users::List { json } => list(&open(&config)?, *json),
+        cli::Users::List { json } => list(open(&config)?.as_ref(), *json),
         cli::Users::Grant { name, workspace, operator, withdraw } => {
             let users = open(&config)?;
-            let granted = grant(&users, name, workspace.as_deref(), *operator, *withdraw, now)?;
-            forget_shares_without_members(&config.home.required()?, &users)?;
+            let granted =
+                grant(users.as_ref(), name, workspace.as_deref(), *operator, *withdraw, now)?;
+            forget_shares_without_members(&config.home.required()?, users.as_ref())?;
             let person = users.person(name).map_err(failed)?.id;
             let about = json!({"workspace": workspace, "operator": operator, "withdraw": withdraw});
             record_change(&config, "grant", &person, &about)?;
@@ -47,7 +50,7 @@ pub(super) fn run(command: &cli::Users, session: &Session) -> Result<ExitCode, F
             let person = users.person(name).map_err(failed)?.id;
             let home = config.home.required()?;
             forget_shares(&home, &person)?;
-            forget_shares_without_members(&home, &users)?;
+            forget_shares_without_members(&home, users.as_ref())?;
             record_change(&config, "remove", &person, &json!({}))?;
             said(format!(
                 "The keys and tokens of `{name}` no longer work. The data are kept and no longer shared."
@@ -56,14 +59,14 @@ pub(super) fn run(command: &cli::Users, session: &Session) -> Result<ExitCode, F
         cli::Users::Export { name, folder } => {
             let (home, users) = (config.home.required()?, open(&config)?);
             let tenant = users.tenant(name).map_err(failed)?;
-            let written = export::export(&home, &users, &tenant, folder)?;
+            let written = export::export(&home, users.as_ref(), &tenant, folder)?;
             said(format!("{} files in {}", written.len(), folder.display()))
         }
         cli::Users::Erase { name, .. } => {
             let home = config.home.required()?;
             let users = open(&config)?;
-            let erased = erase::erase(&home, &users, name, now)?;
-            forget_shares_without_members(&home, &users)?;
+            let erased = erase::erase(&home, users.as_ref(), name, now)?;
+            forget_shares_without_members(&home, users.as_ref())?;
             said(format!(
                 "`{name}` is erased. Audit rows keep the pseudonym {erased}, which nothing links to the name any more; older backups still have the data."
             ))
@@ -72,7 +75,7 @@ pub(super) fn run(command: &cli::Users, session: &Session) -> Result<ExitCode, F
 }
 
 fn grant(
-    users: &Users,
+    users: &dyn Users,
     name: &str,
     workspace: Option<&str>,
     operator: bool,
@@ -119,7 +122,7 @@ fn print_added(added: &TenantRecord, json: bool) -> Result<ExitCode, Failure> {
     said(format!("User `{name}`. Create a key with `panoply keys create LABEL --user {name}`."))
 }
 
-fn list(users: &Users, json: bool) -> Result<ExitCode, Failure> {
+fn list(users: &dyn Users, json: bool) -> Result<ExitCode, Failure> {
     let rows = with_workspaces(users).map_err(UsersError::from).map_err(failed)?;
     let mut out = Out::new();
     if json {
@@ -140,7 +143,7 @@ fn list(users: &Users, json: bool) -> Result<ExitCode, Failure> {
 }
 
 /// All persons and workspaces, with the workspaces of each person.
-fn with_workspaces(users: &Users) -> Result<Vec<(TenantRecord, Vec<String>)>, StoreError> {
+fn with_workspaces(users: &dyn Users) -> Result<Vec<(TenantRecord, Vec<String>)>, StoreError> {
     let with_workspaces = |record: TenantRecord| {
         let member = users.workspaces(&record.id)?;
         Ok((record, member))
@@ -149,7 +152,7 @@ fn with_workspaces(users: &Users) -> Result<Vec<(TenantRecord, Vec<String>)>, St
 }
 
 /// All persons and workspaces.
-pub(super) fn all_as_json(users: &Users) -> Result<Vec<Value>, StoreError> {
+pub(super) fn all_as_json(users: &dyn Users) -> Result<Vec<Value>, StoreError> {
     let rows = with_workspaces(users)?;
     Ok(rows.iter().map(|(record, member)| as_json(record, member)).collect())
 }
@@ -185,22 +188,22 @@ const fn state(record: &TenantRecord) -> &'static str {
 
 /// Ends all shares of and with a person.
 fn forget_shares(home: &Home, person: &TenantId) -> Result<(), Failure> {
-    KernelDb::open(&home.kernel())
-        .and_then(|kernel_db| kernel_db.0.forget_shares(person))
+    stores::kernel(home)
+        .and_then(|kernel_store| kernel_store.forget_shares(person))
         .map_err(|error| Failure::work(error.chain()))
 }
 
 /// Ends the shares of workspaces without members: no owner is left to withdraw them.
-fn forget_shares_without_members(home: &Home, users: &Users) -> Result<(), Failure> {
+fn forget_shares_without_members(home: &Home, users: &dyn Users) -> Result<(), Failure> {
     let found = users.workspaces_without_members().map_err(|error| Failure::work(error.chain()))?;
     found.iter().try_for_each(|workspace| forget_shares(home, &workspace.id))
 }
 
 /// Opens the users of the home.
-pub(super) fn open(config: &Config) -> Result<Users, Failure> {
+pub(super) fn open(config: &Config) -> Result<Arc<dyn Users>, Failure> {
     let home: Home = config.home.required()?;
     home.create().map_err(|error| Failure::work(error.chain()))?;
-    Users::open(&home.keys()).map_err(|error| Failure::work(error.chain()))
+    stores::users(&home).map_err(|error| Failure::work(error.chain()))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]

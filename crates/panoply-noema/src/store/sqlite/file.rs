@@ -1,11 +1,12 @@
 //! Opens and migrates the collection file.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use panoply_store::StoreError;
 use panoply_store::migrate::{self, Migration};
 use panoply_store::mutations::{self, HasMutations, MutationTable};
-use panoply_store::sqlite::Durability;
+use panoply_store::sqlite::{self, Durability};
 
 use rusqlite::Connection;
 
@@ -38,17 +39,31 @@ pub enum OpenError {
 
 impl OpenError {
     /// The store error, if SQLite reported one.
-    pub fn into_store_error(self, file: &Path) -> Option<StoreError> {
+    pub fn into_store_error(self) -> Option<Arc<StoreError>> {
         match self {
-            Self::File(error) => Some(error),
-            Self::Content(NoemaError::Store(StoreFailure { code: Some(code), message })) => {
-                let code = rusqlite::ffi::Error::new(code);
-                let source = rusqlite::Error::SqliteFailure(code, Some(message));
-                Some(StoreError::of(file, source))
-            }
+            Self::File(error) => Some(Arc::new(error)),
+            Self::Content(NoemaError::Store(failure)) => failure.cause,
             Self::Content(_) => None,
         }
     }
+}
+
+impl From<OpenError> for NoemaError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::File(error) => {
+                let message = error.to_string();
+                Self::Store(StoreFailure { message, cause: Some(Arc::new(error)) })
+            }
+            OpenError::Content(error) => error,
+        }
+    }
+}
+
+/// The store error of an error that SQLite reported; `None` for a value of the wrong type.
+pub(super) fn store_error(error: rusqlite::Error) -> Option<StoreError> {
+    error.sqlite_extended_error_code()?;
+    Some(sqlite::store_error(Path::new("noema.db"), error))
 }
 
 impl SqliteStore {

@@ -19,9 +19,13 @@ mod write;
 pub use self::file::OpenError;
 
 use std::rc::Rc;
+#[cfg(feature = "tools")]
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+#[cfg(feature = "tools")]
+use panoply_contract::mutation::MutationLog;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -29,6 +33,8 @@ use super::{ExistingIds, NewAction, Store, StoreReader, StoreWriter};
 use crate::error::{NoemaError, Result, StoreFailure};
 use crate::fsrs::Zone;
 use crate::ids::ActionId;
+#[cfg(feature = "tools")]
+use crate::ids::DeckId;
 use crate::note::Form;
 
 /// Tables and indexes.
@@ -253,12 +259,28 @@ impl Store for SqliteStore {
         let own_changes = self.own_changes.load(Ordering::SeqCst);
         Transaction::new(&connection, 0, own_changes).version().unwrap_or(own_changes)
     }
+
+    #[cfg(feature = "tools")]
+    fn shared(&self, decks: &[DeckId]) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(self.view(decks)?))
+    }
+
+    #[cfg(feature = "tools")]
+    fn mutation_log(self: Arc<Self>) -> Arc<dyn MutationLog> {
+        Arc::new(panoply_store::mutations::SqliteMutationLog(self))
+    }
 }
 
 impl From<rusqlite::Error> for NoemaError {
     fn from(error: rusqlite::Error) -> Self {
-        let code = error.sqlite_extended_error_code();
-        Self::Store(StoreFailure { code, message: error.to_string() })
+        let message = error.to_string();
+        #[cfg(feature = "tools")]
+        let cause = file::store_error(error).map(Arc::new);
+        Self::Store(StoreFailure {
+            message,
+            #[cfg(feature = "tools")]
+            cause,
+        })
     }
 }
 

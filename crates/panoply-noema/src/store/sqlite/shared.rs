@@ -55,7 +55,7 @@ const ROWS: &[(&str, &str)] = &[
 
 impl SqliteStore {
     /// A read-only store with these decks of this collection and their subdecks.
-    pub fn shared(&self, decks: &[DeckId]) -> Result<Self, OpenError> {
+    pub(super) fn view(&self, decks: &[DeckId]) -> Result<Self, OpenError> {
         let file = self.lock().path().filter(|path| !path.is_empty()).map(str::to_owned);
         let file = file.ok_or_else(|| NoemaError::store("a collection in memory is not shared"))?;
         let connection = sqlite::open_read_only(Path::new(&file))?;

@@ -31,8 +31,8 @@ use super::{Session, operation};
 use crate::cli::Backtest;
 use crate::failure::Failure;
 use crate::out::{Out, notice};
-use crate::packs;
 use crate::progress_bar::ProgressBar;
+use crate::stores;
 
 /// Operation of this command.
 const fn change(name: &'static str, permissions: &'static [&'static str]) -> OperationSpec {
@@ -87,7 +87,7 @@ fn store(session: &Session) -> Result<Arc<dyn Store>, Failure> {
     let folder = session.home().folder.ok_or_else(|| {
         Failure::usage("there is no folder to keep runs in").hint("name one with --home")
     })?;
-    Ok(Arc::new(packs::backtest_store(&Home::at(folder).packs().join("backtest.db"))?))
+    Ok(stores::runs(&Home::at(folder))?.store)
 }
 
 fn print_run(out: &mut Out, id: Guid, report: &SealReport) -> Result<(), Failure> {

@@ -5,14 +5,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use panoply_contract::dialect::Envelope;
-use panoply_ttm::eval::ReportStore as _;
-use panoply_ttm::store::SqliteReportStore;
 use serde_json::{Map, Value, json};
 
 use super::super::{Session, call};
 use crate::cli::TtmEval;
 use crate::failure::Failure;
 use crate::out::notice;
+use crate::stores;
 
 pub(super) fn run(arguments: &TtmEval, session: &Session) -> Result<ExitCode, Failure> {
     let envelope = call::answer(session, "eval_run", input(arguments)?)?;
@@ -56,7 +55,7 @@ fn input(arguments: &TtmEval) -> Result<Value, Failure> {
 fn write_report(file: &Path, reply: &Value, session: &Session) -> Result<(), Failure> {
     let id = reply.get("report_uri").and_then(Value::as_str);
     let id = id.and_then(|uri| uri.rsplit('/').next()).unwrap_or_default();
-    let reports = SqliteReportStore::at(super::file(session, "ttm-eval")?);
+    let reports = stores::reports(&session.required_home()?);
     let kept = reports.report(id).map_err(|error| Failure::work(error.to_string()))?;
     let kept = kept.ok_or_else(|| Failure::work(format!("the report `{id}` was not kept")))?;
     let is_json = file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));

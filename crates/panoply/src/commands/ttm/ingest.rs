@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use panoply_contract::operation::OperationSpec;
 use panoply_ttm::ingest::reader::{FileKind, OcrProvider, Options, worker};
 use panoply_ttm::jobs::{Item, Job, JobError, JobService, PendingRecord, Request, Status};
 use panoply_ttm::roots::file_uri;
-use panoply_ttm::store::SqliteUserStore;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -18,6 +16,7 @@ use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN};
 use crate::packs;
 use crate::progress_bar::ProgressBar;
+use crate::stores;
 
 const fn change(name: &'static str) -> OperationSpec {
     OperationSpec { name, pack: "ttm", permissions: &["kg:write"], data: &["ttm"] }
@@ -139,8 +138,7 @@ fn job_service(
     let settings = config.pack_settings.get("ttm").cloned().unwrap_or_default();
     let roots: Vec<PathBuf> = roots.collect();
     let settings = packs::ttm_ingest(&packs::ttm_settings(&settings)?, &home, &roots)?;
-    let user_store = Arc::new(SqliteUserStore::at(home.pack("ttm")));
-    Ok(JobService::new(user_store, settings, crate::app::clock()))
+    Ok(JobService::new(stores::documents(&home).store, settings, crate::app::clock()))
 }
 
 /// Canonicalises the parent folder; a link in the last component is not followed.

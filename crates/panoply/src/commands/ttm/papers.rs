@@ -7,10 +7,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use panoply_contract::operation::OperationSpec;
-use panoply_ttm::papers::UserStoreError;
 use panoply_ttm::papers::import::{self as read, ImportError, RejectedRecord};
-use panoply_ttm::search::Engine;
-use panoply_ttm::store::{Imported, SqliteUserStore};
+use panoply_ttm::papers::{Imported, UserStoreError};
+use panoply_ttm::search::{Engine, PaperImport};
 use serde_json::{Value, json};
 
 use super::super::{Session, operation};
@@ -41,7 +40,7 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
     let mut told = Vec::new();
     // A failed file does not undo the files before it.
     let outcome = arguments.files.iter().try_for_each(|file| {
-        let (Imported { added, changed, unchanged }, refused) = import_file(&user_store, file)?;
+        let (Imported { added, changed, unchanged }, refused) = import_file(user_store.as_ref(), file)?;
         let (name, left_out) = (file.display(), refused.len());
         let named = |RejectedRecord { place, pmid, why }: &RejectedRecord| {
             json!({"record": place, "pmid": pmid, "why": why})
@@ -61,7 +60,7 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
             "{name}: {added} papers added, {changed} updated, {unchanged} unchanged, {left_out} skipped",
         ))
     });
-    let outcome = outcome.and_then(|()| update_index(&user_store));
+    let outcome = outcome.and_then(|()| update_index(user_store.as_ref()));
     if arguments.json {
         out.json(&told)?;
     }
@@ -70,7 +69,7 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
 }
 
 /// Builds the search index now rather than at the next search.
-fn update_index(user_store: &SqliteUserStore) -> Result<(), Failure> {
+fn update_index(user_store: &dyn PaperImport) -> Result<(), Failure> {
     let later = |error: &dyn std::fmt::Display| {
         Failure::work(format!("the papers are imported, but cannot be searched yet: {error}"))
             .hint("the next search tries again; see that the disk has room")
@@ -83,7 +82,7 @@ fn update_index(user_store: &SqliteUserStore) -> Result<(), Failure> {
 }
 
 fn import_file(
-    user_store: &SqliteUserStore,
+    user_store: &dyn PaperImport,
     file: &Path,
 ) -> Result<(Imported, Vec<RejectedRecord>), Failure> {
     let name = file.display();
@@ -120,17 +119,17 @@ impl std::fmt::Display for NotImported {
 
 /// Reads all records of a file, or none on an error, with a progress bar.
 fn take(
-    user_store: &SqliteUserStore,
+    user_store: &dyn PaperImport,
     file: File,
     total: u64,
 ) -> Result<(Imported, Vec<RejectedRecord>), NotImported> {
     let bytes = Cell::new(0);
-    let counted = Counted { file, bytes: &bytes };
+    let mut counted = Counted { file, bytes: &bytes };
     let mut bar = ProgressBar::new("reading");
-    let mut refused = Vec::new();
-    let imported = user_store.import(|keep| {
+    let mut outcome = Ok(Vec::new());
+    let imported = user_store.import_papers(&mut |keep| {
         let mut records = 0_u64;
-        let done = read::read(counted, &mut |record| {
+        outcome = read::read(&mut counted, &mut |record| {
             records += 1;
             if records.is_multiple_of(BAR_EVERY) {
                 bar.show_as(&format!("{records} records"), bytes.get(), total);
@@ -138,10 +137,13 @@ fn take(
             keep(record).map_err(|error| ImportError::Sink(error.to_string()))
         });
         bar.clear();
-        refused = done.map_err(NotImported::File)?;
-        Ok::<(), NotImported>(())
-    })?;
-    Ok((imported, refused))
+        match &outcome {
+            Ok(_) => Ok(()),
+            Err(error) => Err(UserStoreError(error.to_string().into())),
+        }
+    });
+    let refused = outcome.map_err(NotImported::File)?;
+    Ok((imported?, refused))
 }
 
 /// Records between two updates of the bar.

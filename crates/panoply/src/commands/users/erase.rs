@@ -10,17 +10,18 @@ use std::io;
 
 use jiff::Timestamp;
 use panoply_contract::tenant::TenantId;
-use panoply_store::{Home, KernelDb, Users};
+use panoply_store::{Home, Users};
 use serde_json::json;
 
 use super::super::backup;
 use super::failed;
 use crate::failure::Failure;
+use crate::stores;
 
 /// Erases the person of this name.
 pub(super) fn erase(
     home: &Home,
-    users: &Users,
+    users: &dyn Users,
     name: &str,
     now: Timestamp,
 ) -> Result<TenantId, Failure> {
@@ -29,8 +30,8 @@ pub(super) fn erase(
         Failure::work(format!("the data of `{name}` cannot be deleted: {error}"))
             .hint("free the folder `tenants` of the home, then run the command again")
     })?;
-    KernelDb::open(&home.kernel())
-        .and_then(|kernel_db| kernel_db.0.forget_person(&person))
+    stores::kernel(home)
+        .and_then(|kernel_store| kernel_store.forget_person(&person))
         .map_err(|error| Failure::work(error.chain()))?;
     backup::record(home, "panoply users erase", &json!({"tenant": person.as_str()}))?;
     users.forget(&person).map_err(|error| Failure::work(error.chain()))?;

@@ -29,34 +29,28 @@ use panoply_backtest::ingest::OpenRun;
 use panoply_backtest::query::cache::Cache;
 use panoply_backtest::query::reader::SealedRun;
 use panoply_backtest::run::Status;
-use panoply_backtest::store::Store as _;
-use panoply_cgt::store::SqlitePortfolios;
 use panoply_contract::audit::AuditView;
 use panoply_contract::error::ToolError;
-use panoply_contract::preferences::PreferenceStore as _;
-use panoply_contract::sharing::{Share, ShareStore as _};
+use panoply_contract::sharing::Share;
 use panoply_contract::tenant::TenantId;
-use panoply_noema::store::{SqliteStore, Store};
+use panoply_noema::store::Store;
 use panoply_noema::text_notes::{self, TextFormat};
 use panoply_noema::{anki, collection, statistics};
 use panoply_store::dump::{self, DumpError};
 use panoply_store::users::TenantRecord;
-use panoply_store::{ApiKeys, Home, KernelDb, Users, audit_log};
-use panoply_ttm::jobs::JobStore as _;
-use panoply_ttm::papers::PaperStore as _;
-use panoply_ttm::store::SqliteUserStore;
-use panoply_ttm::user_data::DocumentStore as _;
+use panoply_store::{Home, Users, audit_log};
+use panoply_ttm::jobs::JobStore;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::app;
 use crate::failure::Failure;
-use crate::packs;
+use crate::stores;
 
 /// Writes the files into a new folder and returns their names.
 pub(super) fn export(
     home: &Home,
-    users: &Users,
+    users: &dyn Users,
     person: &TenantRecord,
     folder: &Path,
 ) -> Result<Vec<String>, Failure> {
@@ -118,17 +112,17 @@ impl Target<'_> {
 
 fn account(
     home: &Home,
-    users: &Users,
+    users: &dyn Users,
     person: &TenantRecord,
     target: &mut Target<'_>,
 ) -> Result<(), Failure> {
-    let keys = ApiKeys::open(&home.keys()).and_then(|keys| keys.list()).map_err(unread)?;
+    let keys = stores::keys(home).and_then(|keys| keys.list()).map_err(unread)?;
     let own = keys.iter().filter(|key| key.tenants.person == person.id);
     let keys: Vec<Value> = own
         .map(|key| json!({"id": key.id, "name": key.label, "profile": key.profile.as_str()}))
         .collect();
     let workspaces = users.workspaces(&person.id).map_err(unread)?;
-    let kernel_db = KernelDb::open(&home.kernel()).map_err(unread)?.0;
+    let kernel_db = stores::kernel(home).map_err(unread)?;
     let as_json = |shares: Vec<Share>| -> Vec<Value> {
         let shares = shares.iter().map(|share| {
             let (recipient, since) = (share.recipient.as_str(), share.created.to_string());
@@ -153,12 +147,10 @@ fn account(
 }
 
 fn cards(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
-    let file = own.pack("noema");
-    if !file.exists() {
+    if !own.pack("noema").exists() {
         return Ok(());
     }
-    let store = SqliteStore::open(&file).map_err(unread)?;
-    let store: &dyn Store = &store;
+    let store = stores::cards(own).map_err(unread)?;
     let now = app::clock().now().as_microsecond();
     let (package, text) = store
         .read(|reader| {
@@ -173,7 +165,7 @@ fn cards(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
     let settings = store.read(|reader| reader.learner()).map_err(unread)?;
     let settings = serde_json::to_string(&settings).map_err(unread)?;
     target.bytes("settings.json", settings.as_bytes())?;
-    media(store, target)
+    media(store.as_ref(), target)
 }
 
 /// Files of notes. A name that is no file name here is in the tables only.
@@ -190,11 +182,10 @@ fn media(store: &dyn Store, target: &mut Target<'_>) -> Result<(), Failure> {
 }
 
 fn portfolios(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
-    let file = own.pack("cgt");
-    if !file.exists() {
+    if !own.pack("cgt").exists() {
         return Ok(());
     }
-    let store = SqlitePortfolios::at(file);
+    let store = stores::portfolios(own);
     let (mut heads, mut entries) = (Vec::new(), Vec::new());
     for portfolio in store.list().map_err(unread)? {
         let accounts: Vec<Value> = portfolio
@@ -219,11 +210,10 @@ fn portfolios(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
 }
 
 fn runs(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
-    let file = own.pack("backtest");
-    if !file.exists() {
+    if !own.pack("backtest").exists() {
         return Ok(());
     }
-    let store = packs::backtest_store(&file)?;
+    let store = stores::runs(own)?.store;
     let runs = store.runs().map_err(unread)?;
     let rows: Vec<Value> = runs
         .iter()
@@ -242,7 +232,7 @@ fn runs(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
                 let sealed = SealedRun::open(run.id, blobs, Cache::new(16 << 20));
                 sealed.and_then(|sealed| sealed.export(line)).map_err(unread)?;
             }
-            Status::Running => OpenRun::export(&store, run.id, line).map_err(unread)?,
+            Status::Running => OpenRun::export(store.as_ref(), run.id, line).map_err(unread)?,
         }
         file.flush().map_err(|error| target.failed(&error))?;
     }
@@ -250,11 +240,10 @@ fn runs(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
 }
 
 fn documents(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
-    let file = own.pack("ttm");
-    if !file.exists() {
+    if !own.pack("ttm").exists() {
         return Ok(());
     }
-    let store = SqliteUserStore::at(file);
+    let store = stores::documents(own).store;
     target.lines("documents.jsonl", &store.documents().map_err(unread)?)?;
     target.lines("chunks.jsonl", &store.chunks(None).map_err(unread)?)?;
     target.lines("facts.jsonl", &store.facts(None).map_err(unread)?)?;
@@ -270,10 +259,10 @@ fn documents(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
         })
         .collect();
     target.lines("papers.jsonl", &papers)?;
-    jobs(&store, target)
+    jobs(store.as_ref(), target)
 }
 
-fn jobs(store: &SqliteUserStore, target: &mut Target<'_>) -> Result<(), Failure> {
+fn jobs(store: &dyn JobStore, target: &mut Target<'_>) -> Result<(), Failure> {
     let jobs = store.jobs().map_err(unread)?;
     let rows: Vec<Value> = jobs
         .iter()

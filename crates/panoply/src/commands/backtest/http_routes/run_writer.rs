@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::super::priority;
-use crate::packs;
+use crate::stores;
 
 /// Concurrent streams; each may hold a batch of 8 MiB and a line of 4 MiB.
 const MAX_STREAMS: usize = 32;
@@ -77,9 +77,9 @@ impl RunStores {
             if home.is_erased(tenant) {
                 return Err(());
             }
-            let store = packs::backtest_store(&home.tenant(tenant).pack("backtest"));
+            let runs = stores::runs(&home.tenant(tenant));
             // The pack reports the error in detail.
-            store.map(|store| Arc::new(OpenStore(Arc::new(store)))).map_err(|_| ())
+            runs.map(|runs| Arc::new(OpenStore(runs.store))).map_err(|_| ())
         });
         opened.map(|store| Arc::clone(&store.0)).map_err(|()| {
             let why = "the runs of this server cannot be opened; see `/readyz`".to_owned();

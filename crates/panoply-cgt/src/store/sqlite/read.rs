@@ -1,116 +1,57 @@
 //! Reads portfolios.
 
-use panoply_store::mutations::HasMutations as _;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{PortfolioError, SqlitePortfolios};
 use crate::import::KnownRows;
 use crate::portfolio::{Account, Entry, Provenance, Wrapper};
+use crate::store::{Change, Portfolio, PortfolioError, Summary};
 use crate::transaction::Ticker;
 
-/// A portfolio in a list.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Summary {
-    /// Id.
-    pub id: String,
-    /// Name.
-    pub name: String,
-    /// When it was created, in microseconds since 1970.
-    pub created: i64,
-    /// Accounts, by name.
-    pub accounts: Vec<Account>,
-    /// Number of transactions.
-    pub entries: usize,
+/// All portfolios, by name.
+pub(super) fn list(connection: &Connection) -> Result<Vec<Summary>, PortfolioError> {
+    let sql = "SELECT id, name, created FROM portfolio ORDER BY name, id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let found: Vec<(String, String, i64)> = statement
+        .query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    found.into_iter().map(|head| summary(connection, head)).collect()
 }
 
-/// A portfolio with its transactions, by number.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Portfolio {
-    /// Name and accounts.
-    pub summary: Summary,
-    /// Transactions.
-    pub entries: Vec<Entry>,
+/// A portfolio with all its transactions.
+pub(super) fn load(connection: &Connection, id: &str) -> Result<Portfolio, PortfolioError> {
+    let head = head(connection, id)?;
+    let entries = entries(connection, id)?;
+    Ok(Portfolio { summary: summary(connection, head)?, entries })
 }
 
-impl Portfolio {
-    /// Wrapper of an account; a general one for an unknown name.
-    pub fn wrapper(&self, account: &str) -> Wrapper {
-        let found = self.summary.accounts.iter().find(|known| known.name == account);
-        found.map(|account| account.wrapper).unwrap_or_default()
-    }
-}
-
-/// A change of a portfolio.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Change {
-    /// Number in the portfolio.
-    pub id: i64,
-    /// When, in microseconds since 1970.
-    pub at: i64,
-    /// What was changed.
-    pub summary: String,
-    /// Number of the change that it undid.
-    pub undoes: Option<i64>,
-    /// Whether it was undone.
-    pub undone: bool,
-}
-
-impl SqlitePortfolios {
-    /// All portfolios, by name.
-    pub fn list(&self) -> Result<Vec<Summary>, PortfolioError> {
-        self.read(|connection| {
-            let sql = "SELECT id, name, created FROM portfolio ORDER BY name, id";
-            let mut statement = connection.prepare_cached(sql)?;
-            let found: Vec<(String, String, i64)> = statement
-                .query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-                .collect::<rusqlite::Result<_>>()?;
-            found.into_iter().map(|head| summary(connection, head)).collect()
+/// The last changes of a portfolio, newest first.
+pub(super) fn changes(
+    connection: &Connection,
+    id: &str,
+    limit: usize,
+) -> Result<Vec<Change>, PortfolioError> {
+    head(connection, id)?;
+    let sql = "SELECT id, at, summary, undoes, undone FROM change \
+               WHERE portfolio = ?1 ORDER BY id DESC LIMIT ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = statement.query_map(params![id, limit], |row| {
+        Ok(Change {
+            id: row.get(0)?,
+            at: row.get(1)?,
+            summary: row.get(2)?,
+            undoes: row.get(3)?,
+            undone: row.get(4)?,
         })
-    }
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
 
-    /// A portfolio with all its transactions.
-    pub fn load(&self, id: &str) -> Result<Portfolio, PortfolioError> {
-        self.read(|connection| {
-            let head = head(connection, id)?;
-            let entries = entries(connection, id)?;
-            Ok(Portfolio { summary: summary(connection, head)?, entries })
-        })
-    }
-
-    /// The last changes of a portfolio, newest first.
-    pub fn changes(&self, id: &str, limit: usize) -> Result<Vec<Change>, PortfolioError> {
-        self.read(|connection| {
-            head(connection, id)?;
-            let sql = "SELECT id, at, summary, undoes, undone FROM change \
-                       WHERE portfolio = ?1 ORDER BY id DESC LIMIT ?2";
-            let mut statement = connection.prepare_cached(sql)?;
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            let rows = statement.query_map(params![id, limit], |row| {
-                Ok(Change {
-                    id: row.get(0)?,
-                    at: row.get(1)?,
-                    summary: row.get(2)?,
-                    undoes: row.get(3)?,
-                    undone: row.get(4)?,
-                })
-            })?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })
-    }
-
-    /// Number that grows with every change of any process.
-    pub fn version(&self) -> u64 {
-        if !self.has_database() {
-            return 0;
-        }
-        let version = self.read(|connection| {
-            let mut statement = connection.prepare_cached("SELECT number FROM version")?;
-            Ok(statement.query_row((), |row| row.get::<_, i64>(0))?)
-        });
-        // An unreadable version is 0: the read that follows reports the error.
-        version.ok().and_then(|version| u64::try_from(version).ok()).unwrap_or(0)
-    }
+/// The data version.
+pub(super) fn version(connection: &Connection) -> Result<i64, PortfolioError> {
+    let mut statement = connection.prepare_cached("SELECT number FROM version")?;
+    Ok(statement.query_row((), |row| row.get(0))?)
 }
 
 /// Id, name and time of creation.

@@ -68,10 +68,7 @@ fn store(folder: &TempDir) -> SqliteUserStore {
 }
 
 fn import(store: &SqliteUserStore, records: &[Record]) {
-    let take = |keep: &mut dyn FnMut(Record) -> Result<(), UserStoreError>| {
-        records.iter().cloned().try_for_each(keep)
-    };
-    store.import::<UserStoreError>(take).unwrap();
+    store.import_papers(&mut |keep| records.iter().cloned().try_for_each(keep)).unwrap();
 }
 
 /// Engine with the stored index.

@@ -5,9 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use panoply_store::StoreError;
 use panoply_store::migrate::{self, Migration};
-use panoply_store::sqlite::Durability;
+use panoply_store::sqlite::{Durability, store_error};
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
 use super::json_column;
@@ -136,7 +135,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredReport> {
 
 impl From<rusqlite::Error> for ReportStoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self(Box::new(StoreError::of(Path::new("ttm-eval.db"), error)))
+        Self(Box::new(store_error(Path::new("ttm-eval.db"), error)))
     }
 }
 

@@ -4,16 +4,17 @@ use panoply_contract::permission::Profile;
 use panoply_contract::testing::noon;
 
 use super::*;
-use crate::keys::{ApiKeys, NewKey};
+use crate::keys::{ApiKeys as _, NewKey};
+use crate::sqlite::SqliteApiKeys;
 
-fn users() -> (tempfile::TempDir, Users) {
+fn users() -> (tempfile::TempDir, SqliteUsers) {
     let folder = tempfile::tempdir().unwrap();
-    let users = Users::open(&folder.path().join("keys.db")).unwrap();
+    let users = SqliteUsers::open(&folder.path().join("keys.db")).unwrap();
     (folder, users)
 }
 
-fn key_for(folder: &tempfile::TempDir, tenants: Tenants) -> (ApiKeys, String) {
-    let keys = ApiKeys::open(&folder.path().join("keys.db")).unwrap();
+fn key_for(folder: &tempfile::TempDir, tenants: Tenants) -> (SqliteApiKeys, String) {
+    let keys = SqliteApiKeys::open(&folder.path().join("keys.db")).unwrap();
     let new = NewKey { label: "k".to_owned(), tenants, profile: Profile::Agent, expires: None };
     let id = keys.create(new, noon()).unwrap().record.id;
     (keys, id)
@@ -86,7 +87,7 @@ fn keys_of_an_older_file_act_on_the_local_tenant() {
     )
     .unwrap();
     drop(old);
-    let key = ApiKeys::open(&file).unwrap().find("a").unwrap().unwrap();
+    let key = SqliteApiKeys::open(&file).unwrap().find("a").unwrap().unwrap();
     assert_eq!(key.tenants, Tenants::default());
     assert!(key.works_at(noon()));
 }

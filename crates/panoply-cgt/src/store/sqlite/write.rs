@@ -5,26 +5,15 @@ use panoply_store::mutations::MutationTable;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::PortfolioError;
 use super::read;
 use crate::import::KnownRows;
 use crate::portfolio::{Account, Entry, Wrapper};
+use crate::store::{PortfolioError, PortfolioWriter, Undone};
 
 /// Writes in an open transaction.
-pub struct Writer<'a> {
+pub(super) struct Writer<'a> {
     pub(super) connection: &'a Connection,
     pub(super) mutations: &'a MutationTable,
-}
-
-/// Result of an undo.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Undone {
-    /// The change that was undone.
-    pub undoes: i64,
-    /// The change that undid it; undoing that one is a redo.
-    pub change: i64,
-    /// Number of transactions that were changed back.
-    pub entries: usize,
 }
 
 /// A transaction before a change.
@@ -36,14 +25,12 @@ struct Image {
     after_change: Option<i64>,
 }
 
-impl Writer<'_> {
-    /// Adds the idempotency record and audit entry of the change.
-    pub fn attach(&self, record: &MutationRecord) -> Result<(), PortfolioError> {
+impl PortfolioWriter for Writer<'_> {
+    fn attach(&self, record: &MutationRecord) -> Result<(), PortfolioError> {
         Ok(self.mutations.insert(self.connection, record)?)
     }
 
-    /// Creates a portfolio.
-    pub fn create(&self, id: &str, name: &str, now: i64) -> Result<(), PortfolioError> {
+    fn create(&self, id: &str, name: &str, now: i64) -> Result<(), PortfolioError> {
         let taken: Option<i64> = self
             .connection
             .prepare_cached("SELECT 1 FROM portfolio WHERE name = ?1 OR id = ?2")?
@@ -58,37 +45,30 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Deletes a portfolio with everything in it; the number of its transactions.
-    pub fn delete(&self, id: &str) -> Result<usize, PortfolioError> {
+    fn delete(&self, id: &str) -> Result<usize, PortfolioError> {
         read::head(self.connection, id)?;
         let entries = read::count(self.connection, id)?;
         self.connection.prepare_cached("DELETE FROM portfolio WHERE id = ?1")?.execute([id])?;
         Ok(entries)
     }
 
-    /// Fails when the portfolio does not exist.
-    pub fn require(&self, id: &str) -> Result<String, PortfolioError> {
+    fn require(&self, id: &str) -> Result<String, PortfolioError> {
         Ok(read::head(self.connection, id)?.1)
     }
 
-    /// Accounts of a portfolio, by name.
-    pub fn accounts(&self, id: &str) -> Result<Vec<Account>, PortfolioError> {
+    fn accounts(&self, id: &str) -> Result<Vec<Account>, PortfolioError> {
         read::accounts(self.connection, id)
     }
 
-    /// Number of transactions.
-    pub fn count(&self, id: &str) -> Result<usize, PortfolioError> {
+    fn count(&self, id: &str) -> Result<usize, PortfolioError> {
         read::count(self.connection, id)
     }
 
-    /// Rows that an import must know.
-    pub fn known_rows(&self, id: &str) -> Result<KnownRows, PortfolioError> {
+    fn known_rows(&self, id: &str) -> Result<KnownRows, PortfolioError> {
         read::known_rows(self.connection, id)
     }
 
-    /// Makes sure that an account exists; whether it was created. A new one is a general account
-    /// unless a wrapper is given.
-    pub fn ensure_account(
+    fn ensure_account(
         &self,
         id: &str,
         name: &str,
@@ -111,64 +91,30 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Changes the wrapper of an account.
-    pub fn set_wrapper(
-        &self,
-        id: &str,
-        name: &str,
-        wrapper: Wrapper,
-    ) -> Result<(), PortfolioError> {
+    fn set_wrapper(&self, id: &str, name: &str, wrapper: Wrapper) -> Result<(), PortfolioError> {
         let sql = "UPDATE account SET wrapper = ?3 WHERE portfolio = ?1 AND name = ?2";
         let changed =
             self.connection.prepare_cached(sql)?.execute(params![id, name, wrapper.as_str()])?;
         if changed == 0 { Err(PortfolioError::NoAccount(name.to_owned())) } else { Ok(()) }
     }
 
-    /// Begins a change, which can be undone by its number.
-    pub fn begin(&self, id: &str, now: i64, summary: &str) -> Result<i64, PortfolioError> {
+    fn begin(&self, id: &str, now: i64, summary: &str) -> Result<i64, PortfolioError> {
         self.begin_change(id, now, summary, None)
     }
 
-    fn begin_change(
-        &self,
-        id: &str,
-        now: i64,
-        summary: &str,
-        undoes: Option<i64>,
-    ) -> Result<i64, PortfolioError> {
-        let change = self.next(id, "next_change")?;
-        let sql = "INSERT INTO change (portfolio, id, at, summary, undoes, undone) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, 0)";
-        let row = params![id, change, now, summary, undoes];
-        self.connection.prepare_cached(sql)?.execute(row)?;
-        Ok(change)
-    }
-
-    /// Takes the next number of a counter.
-    fn next(&self, id: &str, counter: &str) -> Result<i64, PortfolioError> {
-        let sql = format!(
-            "UPDATE portfolio SET {counter} = {counter} + 1 WHERE id = ?1 RETURNING {counter} - 1"
-        );
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let number = statement.query_row([id], |row| row.get(0)).optional()?;
-        number.ok_or_else(|| PortfolioError::NotFound(id.to_owned()))
-    }
-
-    /// Adds a transaction; its number.
-    pub fn add(&self, id: &str, change: i64, entry: Entry) -> Result<i64, PortfolioError> {
+    fn add(&self, id: &str, change: i64, entry: Entry) -> Result<i64, PortfolioError> {
         let number = self.next(id, "next_entry")?;
         self.remember(id, change, number, None, Some(change))?;
         self.put(id, change, &Entry { id: number, ..entry })?;
         Ok(number)
     }
 
-    /// Changes a transaction.
-    pub fn edit(
+    fn edit(
         &self,
         id: &str,
         change: i64,
         number: i64,
-        edit: impl FnOnce(&mut Entry),
+        edit: &dyn Fn(&mut Entry),
     ) -> Result<(), PortfolioError> {
         let (mut entry, last) = self.stored(id, number)?;
         self.remember(id, change, number, Some((&entry, last)), Some(change))?;
@@ -176,15 +122,13 @@ impl Writer<'_> {
         self.put(id, change, &entry)
     }
 
-    /// Removes a transaction.
-    pub fn remove(&self, id: &str, change: i64, number: i64) -> Result<(), PortfolioError> {
+    fn remove(&self, id: &str, change: i64, number: i64) -> Result<(), PortfolioError> {
         let (entry, last) = self.stored(id, number)?;
         self.remember(id, change, number, Some((&entry, last)), None)?;
         self.erase(id, number)
     }
 
-    /// Undoes a change, or the last one that is not undone.
-    pub fn undo(&self, id: &str, change: Option<i64>, now: i64) -> Result<Undone, PortfolioError> {
+    fn undo(&self, id: &str, change: Option<i64>, now: i64) -> Result<Undone, PortfolioError> {
         read::head(self.connection, id)?;
         let undoes = match change {
             Some(change) => self.undoable(id, change)?,
@@ -209,6 +153,33 @@ impl Writer<'_> {
         }
         self.mark_undone(id, undoes)?;
         Ok(Undone { undoes, change, entries: images.len() })
+    }
+}
+
+impl Writer<'_> {
+    fn begin_change(
+        &self,
+        id: &str,
+        now: i64,
+        summary: &str,
+        undoes: Option<i64>,
+    ) -> Result<i64, PortfolioError> {
+        let change = self.next(id, "next_change")?;
+        let sql = "INSERT INTO change (portfolio, id, at, summary, undoes, undone) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, 0)";
+        let row = params![id, change, now, summary, undoes];
+        self.connection.prepare_cached(sql)?.execute(row)?;
+        Ok(change)
+    }
+
+    /// Takes the next number of a counter.
+    fn next(&self, id: &str, counter: &str) -> Result<i64, PortfolioError> {
+        let sql = format!(
+            "UPDATE portfolio SET {counter} = {counter} + 1 WHERE id = ?1 RETURNING {counter} - 1"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let number = statement.query_row([id], |row| row.get(0)).optional()?;
+        number.ok_or_else(|| PortfolioError::NotFound(id.to_owned()))
     }
 
     fn undoable(&self, id: &str, change: i64) -> Result<i64, PortfolioError> {

@@ -1,0 +1,113 @@
+//! Opens the stores of a home. The only module that chooses their backend; all others know the
+//! traits, except for what works on the files themselves: `backup`, `restore`, `doctor`, `audit
+//! verify|seal|export|checkpoint`, the tables in `users export` and the supervisor of packs.
+
+use std::sync::Arc;
+
+use panoply_backtest::error::LogError;
+use panoply_backtest::store::Store as RunStore;
+use panoply_backtest::store::sqlite::SqliteStore as SqliteRuns;
+use panoply_cgt::store::{PortfolioStore, SqlitePortfolios};
+use panoply_contract::audit::AuditLog;
+use panoply_contract::mutation::MutationLog;
+use panoply_noema::store::{OpenError, SqliteStore as SqliteCards, Store as CardStore};
+use panoply_store::mutations::SqliteMutationLog;
+use panoply_store::{
+    ApiKeys, DeferredAuditLog, Home, KernelDb, KernelStore, SqliteApiKeys, SqliteAuditLog,
+    SqliteUsers, StoreError, Users,
+};
+use panoply_ttm::eval::ReportStore;
+use panoply_ttm::jobs::JobStore;
+use panoply_ttm::search::PaperImport;
+use panoply_ttm::store::{SqliteReportStore, SqliteUserStore};
+
+use crate::failure::Failure;
+
+/// A store of a pack with its mutation log.
+pub(crate) struct WithLog<S: ?Sized> {
+    pub(crate) store: Arc<S>,
+    pub(crate) log: Arc<dyn MutationLog>,
+}
+
+/// Portfolios of the cgt pack.
+pub(crate) fn portfolios(home: &Home) -> Arc<dyn PortfolioStore> {
+    Arc::new(SqlitePortfolios::at(home.pack("cgt")))
+}
+
+/// Cards of the noema pack. A learner without a time zone has that of this machine.
+pub(crate) fn cards(home: &Home) -> Result<Arc<dyn CardStore>, OpenError> {
+    let store = SqliteCards::open(&home.pack("noema"))?;
+    Ok(Arc::new(store.with_default_zone(machine_zone())))
+}
+
+/// A collection in memory.
+pub(crate) fn cards_in_memory() -> panoply_noema::error::Result<Arc<dyn CardStore>> {
+    Ok(Arc::new(SqliteCards::in_memory()?))
+}
+
+fn machine_zone() -> panoply_noema::fsrs::Zone {
+    let now = crate::app::clock().now();
+    panoply_noema::fsrs::Zone::of(&crate::env_vars::time_zone(), now)
+}
+
+/// Runs of the backtest pack.
+pub(crate) fn runs(home: &Home) -> Result<WithLog<dyn RunStore>, Failure> {
+    let store = SqliteRuns::open(&home.pack("backtest")).map_err(|error| {
+        let failure = Failure::work(format!("the backtest runs cannot be opened: {error}"));
+        match error {
+            LogError::Store(cause) => match cause.downcast::<StoreError>() {
+                Ok(error) => failure.of_store(*error),
+                Err(_) => failure,
+            },
+            _ => failure,
+        }
+    })?;
+    let store = Arc::new(store);
+    Ok(WithLog { log: Arc::new(SqliteMutationLog(Arc::clone(&store))), store })
+}
+
+/// Documents and jobs of the ttm pack.
+pub(crate) fn documents(home: &Home) -> WithLog<dyn JobStore> {
+    let store = Arc::new(SqliteUserStore::at(home.pack("ttm")));
+    WithLog { log: Arc::new(SqliteMutationLog(Arc::clone(&store))), store }
+}
+
+/// Papers of the ttm pack, to import more.
+pub(crate) fn papers(home: &Home) -> Arc<dyn PaperImport> {
+    Arc::new(SqliteUserStore::at(home.pack("ttm")))
+}
+
+/// Evaluation reports of the ttm pack.
+pub(crate) fn reports(home: &Home) -> Arc<dyn ReportStore> {
+    Arc::new(SqliteReportStore::at(home.pack("ttm-eval")))
+}
+
+/// API keys; the store is created if it does not exist.
+pub(crate) fn keys(home: &Home) -> Result<Arc<dyn ApiKeys>, StoreError> {
+    Ok(Arc::new(SqliteApiKeys::open(&home.keys())?))
+}
+
+/// Users and workspaces; the store is created if it does not exist.
+pub(crate) fn users(home: &Home) -> Result<Arc<dyn Users>, StoreError> {
+    Ok(Arc::new(SqliteUsers::open(&home.keys())?))
+}
+
+/// The audit log.
+pub(crate) fn audit_log(home: &Home) -> Result<Arc<dyn AuditLog>, StoreError> {
+    Ok(Arc::new(SqliteAuditLog::open(&home.audit_log())?))
+}
+
+/// The audit log that could not be opened, for this reason; opening is retried.
+pub(crate) fn deferred_audit_log(home: &Home, error: StoreError) -> Arc<dyn AuditLog> {
+    Arc::new(DeferredAuditLog::new(&home.audit_log(), error, crate::app::clock()))
+}
+
+/// Shares, preferences and the mutation log of packs without a database.
+pub(crate) fn kernel(home: &Home) -> Result<Arc<dyn KernelStore>, StoreError> {
+    Ok(KernelDb::open(&home.kernel())?.0)
+}
+
+/// As [`kernel`]; a store that cannot be opened now is opened when it is used.
+pub(crate) fn kernel_or_retry(home: &Home) -> Arc<dyn KernelStore> {
+    kernel(home).unwrap_or_else(|_| KernelDb::open_lazily(&home.kernel()).0)
+}
