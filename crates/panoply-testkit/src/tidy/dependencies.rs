@@ -23,6 +23,7 @@ const TABLE: &[(&str, &[&str])] = &[
         "panoply-contract",
         &[
             "crossbeam-channel",
+            "foldhash",
             "futures",
             "governor",
             "jiff",
