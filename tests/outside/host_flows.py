@@ -8,6 +8,8 @@ import json
 import re
 
 FLOWS = {}
+# A handle such as e20; the group e020 of a UUID is none.
+EVENT_HANDLE = r"(?<![\w-])e\d+(?![\w-])"
 
 
 def flow(function):
@@ -85,7 +87,7 @@ def backtest():
     seen = yield "list_backtest_runs", {}
     run = find(r"[0-9a-f]{8}-[0-9a-f-]{27}", seen)
     seen = yield "get_events_by_type", {"runId": run, "eventType": "OrderRejection", "format": "table", "handles": True, "pageSize": 3}
-    seen = yield "get_context", {"runId": run, "eventId": find(r"\be\d+\b", seen), "before": 1, "after": 1}
+    seen = yield "get_context", {"runId": run, "eventId": find(EVENT_HANDLE, seen), "before": 1, "after": 1}
     find("OrderRejection", seen)
     seen = yield "describe_run", {"runId": "00000000-0000-4000-8000-000000000000"}
     find("list_backtest_runs", seen)
