@@ -24,6 +24,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "learner", sql: include_str!("learner.sql") },
     Migration { name: "media files", sql: include_str!("media.sql") },
     Migration { name: "note types", sql: include_str!("note_types.sql") },
+    // The same triggers, with named columns.
+    Migration {
+        name: "counts",
+        sql: concat!(include_str!("drop_triggers.sql"), include_str!("counts.sql")),
+    },
 ];
 
 /// A collection could not be opened.
@@ -83,5 +88,26 @@ impl HasMutations for SqliteStore {
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         work(&mut self.lock())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_file_gets_triggers_with_named_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("noema.db");
+        let (_, older) = MIGRATIONS.split_last().unwrap();
+        drop(migrate::open(&file, Durability::Full, older).unwrap());
+        let migrated = migrate::open(&file, Durability::Full, MIGRATIONS).unwrap();
+        let mut statement =
+            migrated.prepare("SELECT sql FROM sqlite_master WHERE type = 'trigger'").unwrap();
+        let triggers = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        let triggers: Vec<String> = triggers.map(Result::unwrap).collect();
+        assert_eq!(triggers.len(), super::super::TRIGGERS.matches("CREATE TRIGGER").count());
+        let positional = triggers.iter().find(|sql| sql.contains("_count VALUES"));
+        assert_eq!(positional, None);
     }
 }

@@ -46,7 +46,7 @@ pub const SCHEMA: &str = concat!(
     include_str!("note_types.sql")
 );
 /// Triggers that maintain the counts; dropped during bulk imports.
-pub const TRIGGERS: &str = include_str!("triggers.sql");
+pub const TRIGGERS: &str = include_str!("counts.sql");
 
 /// A collection in a SQLite database.
 pub struct SqliteStore {
