@@ -165,18 +165,14 @@ class Sqlite(Sql):
         file = folder / "peer.sqlite"
         self.connection = sqlite3.connect(file)
         run = self.connection.executescript
-        run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
+        # The index of ten million random ids does not fit SQLite's own cache of 2 MB.
+        run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000000;")
         run(
             """CREATE TABLE Events (
               Id INTEGER PRIMARY KEY AUTOINCREMENT, EventId TEXT NOT NULL UNIQUE, RunId TEXT NOT NULL,
               Timestamp TEXT NOT NULL, EventType TEXT NOT NULL, Severity TEXT NOT NULL,
               Category TEXT NOT NULL, Properties TEXT NOT NULL CHECK (json_valid(Properties)),
-              ParentEventId TEXT, ValidationErrors TEXT);
-            CREATE INDEX ByTime ON Events (RunId, Timestamp);
-            CREATE INDEX ByType ON Events (EventType);
-            CREATE INDEX BySeverity ON Events (Severity);
-            CREATE INDEX ByCategory ON Events (Category);
-            CREATE INDEX ByParent ON Events (ParentEventId) WHERE ParentEventId IS NOT NULL;"""
+              ParentEventId TEXT, ValidationErrors TEXT);"""
         )
 
         def rows():
@@ -195,6 +191,13 @@ class Sqlite(Sql):
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 rows(),
             )
+        run(
+            """CREATE INDEX ByTime ON Events (RunId, Timestamp);
+            CREATE INDEX ByType ON Events (EventType);
+            CREATE INDEX BySeverity ON Events (Severity);
+            CREATE INDEX ByCategory ON Events (Category);
+            CREATE INDEX ByParent ON Events (ParentEventId) WHERE ParentEventId IS NOT NULL;"""
+        )
         self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.bytes = file.stat().st_size
 
