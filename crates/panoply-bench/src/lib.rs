@@ -34,7 +34,7 @@ use std::process::ExitCode;
 /// Errors are printed once and end the program.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS [PEER…|none]]|noema [FOLDER]|tenants|ttm|ttm-search [DOCUMENTS]|ttm-answers|ttm-calibrate|all";
+const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS [PEER…|none]]|backtest-sweep|noema [FOLDER]|tenants|ttm|ttm-search [DOCUMENTS]|ttm-answers|ttm-calibrate|all";
 
 /// Runs the benchmarks named on the command line.
 pub fn main() -> ExitCode {
@@ -61,6 +61,7 @@ fn run(arguments: &[&str]) -> Outcome {
         ["instructions"] => instructions::run(),
         ["rmf"] => rmf::run(),
         ["cgt"] => cgt::run(),
+        ["backtest-sweep"] => backtest::sweep::run(),
         ["backtest", arguments @ ..] => backtest::run(arguments),
         ["noema"] => noema::run(None),
         ["noema", folder] => noema::run(Some(folder)),
@@ -76,6 +77,7 @@ fn run(arguments: &[&str]) -> Outcome {
             rmf::run()?;
             cgt::run()?;
             backtest::run(&[])?;
+            backtest::sweep::run()?;
             noema::run(None)?;
             // A missed goal is reported after the measurements that follow.
             let tenants = tenants::run();

@@ -87,7 +87,9 @@ pub struct Import {
     store: Arc<dyn Store>,
     /// The run that the caller named; otherwise each event names its own.
     run: Option<Guid>,
+    /// Header of every run that has none of its own in `headers`.
     header: RunHeader,
+    headers: BTreeMap<Guid, RunHeader>,
     now: Timestamp,
     monotonic: Arc<dyn Fn() -> Duration + Send + Sync>,
     runs: BTreeMap<Guid, OpenRun>,
@@ -104,7 +106,22 @@ impl Import {
         now: Timestamp,
         monotonic: Arc<dyn Fn() -> Duration + Send + Sync>,
     ) -> Self {
-        Self { store, run, header, now, monotonic, runs: BTreeMap::new(), unassigned: Vec::new() }
+        Self {
+            store,
+            run,
+            header,
+            headers: BTreeMap::new(),
+            now,
+            monotonic,
+            runs: BTreeMap::new(),
+            unassigned: Vec::new(),
+        }
+    }
+
+    /// Gives each of several runs its own header, for the events that name it.
+    #[must_use]
+    pub fn with_headers(self, headers: BTreeMap<Guid, RunHeader>) -> Self {
+        Self { headers, ..self }
     }
 
     /// The run that the caller named.
@@ -114,7 +131,7 @@ impl Import {
 
     /// Sets a run's header from its file. Fields that the caller set take precedence.
     pub fn set_header(&mut self, run: Guid, header: RunHeader) -> Result<(), LogError> {
-        self.open_as(run, self.header.clone().or(header)).map(|_| ())
+        self.open_as(run, self.header_of(run).or(header)).map(|_| ())
     }
 
     /// Adds an event to the run it names, or to the one the caller named.
@@ -148,7 +165,11 @@ impl Import {
     }
 
     fn open(&mut self, id: Guid) -> Result<&mut OpenRun, LogError> {
-        self.open_as(id, self.header.clone())
+        self.open_as(id, self.header_of(id))
+    }
+
+    fn header_of(&self, id: Guid) -> RunHeader {
+        self.headers.get(&id).unwrap_or(&self.header).clone()
     }
 
     fn open_as(&mut self, id: Guid, header: RunHeader) -> Result<&mut OpenRun, LogError> {

@@ -73,7 +73,7 @@ fn sealed_file(home: &Path, facts: &Facts) -> PathBuf {
 }
 
 /// User and system time of terminated children: fields 16 and 17 of `stat` in proc(5).
-fn children_cpu_seconds() -> Outcome<f64> {
+pub(crate) fn children_cpu_seconds() -> Outcome<f64> {
     stat_seconds("self", 13, 14)
 }
 

@@ -12,6 +12,7 @@ mod grouped;
 mod import;
 mod peers;
 pub(crate) mod queries;
+pub(crate) mod sweep;
 mod workload;
 
 use std::fs::File;

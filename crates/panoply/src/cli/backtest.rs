@@ -60,7 +60,8 @@ pub struct BacktestImport {
     /// Security, for files without one [default: the file name]
     #[arg(long, value_name = "NAME")]
     pub symbol: Option<String>,
-    /// JSON file with the run description: runId, startTime, endTime, strategyName, parameters
+    /// JSON file with the run description: runId, startTime, endTime, strategyName, parameters; or
+    /// a list of such, one for each run that the files name
     #[arg(long, value_name = "RUN.json")]
     pub run: Option<PathBuf>,
     /// Leave the runs open for further events

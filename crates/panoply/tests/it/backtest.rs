@@ -40,6 +40,43 @@ fn file_format_is_detected() {
     assert_eq!((native, &report["events"]), (run, &json!(142 * 6 + 240)));
 }
 
+/// A log of one event.
+fn log(run: &str) -> String {
+    format!(
+        r#"{{"eventId":"{run}","runId":"{run}","timestamp":"2025-01-01T00:00:00.000Z","eventType":"RiskEvent","severity":"Info","category":"Risk","properties":{{"RiskType":"x"}},"parentEventId":null,"validationErrors":null}}"#
+    )
+}
+
+#[test]
+fn list_of_descriptions_gives_each_run_its_parameters() {
+    let place = Place::new();
+    let runs: Vec<String> =
+        (1..4).map(|n| format!("1111111{n}-1111-4111-8111-111111111111")).collect();
+    let logs: Vec<PathBuf> =
+        runs.iter().map(|run| place.file(&format!("{run}.jsonl"), &log(run))).collect();
+    let import = |descriptions: Value| {
+        let file = place.file("runs.json", &descriptions.to_string());
+        let mut arguments = vec!["backtest", "import", "--json", "--run", file.to_str().unwrap()];
+        arguments.extend(logs.iter().map(|log| log.to_str().unwrap()));
+        place.run(&arguments)
+    };
+    let one = |place: usize| json!({"runId": runs[place], "parameters": {"fast": place}});
+    let refused = import(json!([one(0), {"parameters": {"fast": 1}}]));
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(refused.err.contains("description 2: `runId` is missing"), "{}", refused.err);
+    let refused = import(json!([one(0), one(0)]));
+    assert!(refused.err.contains("is described twice"), "{}", refused.err);
+    // The third run has no description.
+    import(json!([one(1), one(0)])).good();
+    let table = place.run(&["call", "query_runs", "--json"]).json();
+    let parameters = |run: &String| {
+        let rows = table["runs"].as_array().unwrap();
+        rows.iter().find(|row| row["runId"] == *run).unwrap()["parameters"].clone()
+    };
+    let seen: Vec<Value> = runs.iter().map(parameters).collect();
+    assert_eq!(seen, [json!({"fast": 0}), json!({"fast": 1}), json!({})]);
+}
+
 #[test]
 fn import_shows_progress_only_on_a_terminal() {
     let place = Place::new();

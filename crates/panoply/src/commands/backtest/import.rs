@@ -1,5 +1,6 @@
 //! `panoply backtest import`: imports files of backtest engines and completes their runs.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
@@ -23,10 +24,18 @@ use crate::failure::Failure;
 use crate::out::{Out, notice};
 use crate::progress_bar::ProgressBar;
 
+/// What `--run` says: one description for all events, or one for each of several runs.
+#[derive(Default)]
+struct Description {
+    run: Option<Guid>,
+    header: RunHeader,
+    headers: BTreeMap<Guid, RunHeader>,
+}
+
 pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<Value, Failure> {
-    let (named, header) = described(arguments.run.as_deref())?;
+    let description = arguments.run.as_deref().map(described).transpose()?.unwrap_or_default();
     if is_parquet(&arguments.files)? {
-        return import_parquet(arguments, store, named, header);
+        return import_parquet(arguments, store, description);
     }
     let mapping = arguments.map.as_deref().map(mapping).transpose()?;
     let readings: Vec<SourceFormat<'_>> = arguments
@@ -35,13 +44,13 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
         .map(|file| reading(file, arguments.format, mapping.as_ref()))
         .collect::<Result<_, _>>()?;
     let own_names = readings.iter().all(|one| matches!(one, SourceFormat::Known(Format::Native)));
-    let run = match named {
+    let run = match description.run {
         Some(run) => run,
         // Native events carry their run ids.
         None if own_names => Guid::new(0),
         None => run_of_content(&arguments.files)?,
     };
-    let mut import = new_import(store, named, header);
+    let mut import = new_import(store, description);
     for (file, reading) in arguments.files.iter().zip(&readings) {
         let source = opened(file)?;
         let size = source.metadata().map_or(0, |metadata| metadata.len());
@@ -58,11 +67,12 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
     complete(arguments, import)
 }
 
-fn new_import(store: Arc<dyn Store>, named: Option<Guid>, header: RunHeader) -> Import {
+fn new_import(store: Arc<dyn Store>, description: Description) -> Import {
+    let Description { run, header, headers } = description;
     let clock = app::clock();
     let now = i64::try_from(clock.now().as_nanosecond()).unwrap_or(i64::MAX);
     let monotonic = Arc::new(move || clock.monotonic());
-    Import::new(store, named, header, Timestamp::from_nanos(now), monotonic)
+    Import::new(store, run, header, Timestamp::from_nanos(now), monotonic).with_headers(headers)
 }
 
 /// Whether all files are Parquet. Some and some not cannot be merged in order of arrival.
@@ -83,30 +93,43 @@ fn is_parquet(files: &[std::path::PathBuf]) -> Result<bool, Failure> {
 fn import_parquet(
     arguments: &BacktestImport,
     store: Arc<dyn Store>,
-    named: Option<Guid>,
-    header: RunHeader,
+    description: Description,
 ) -> Result<Value, Failure> {
-    let mut import = new_import(store, named, header);
+    let mut import = new_import(store, description);
     let mut control = ImportControl { progress: &mut |_| {}, stop: &|| false };
     let files: Vec<&Path> = arguments.files.iter().map(std::path::PathBuf::as_path).collect();
     columns::read(&files, &mut import, &mut control).map_err(failed)?;
     complete(arguments, import)
 }
 
-/// Reads id and description of the run from `--run`.
-fn described(file: Option<&Path>) -> Result<(Option<Guid>, RunHeader), Failure> {
-    let Some(file) = file else { return Ok((None, RunHeader::default())) };
+/// Reads `--run`: the description of one run, or a list with one for each run by its id.
+fn described(file: &Path) -> Result<Description, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| unread(file, &error))?;
     let about = |what: String| Failure::usage(format!("`{}`: {what}", file.display()));
     let json: Value =
         serde_json::from_str(&text).map_err(|error| about(format!("not JSON: {error}")))?;
+    let Value::Array(list) = json else {
+        let (run, header) = one_description(json).map_err(about)?;
+        return Ok(Description { run, header, ..Description::default() });
+    };
+    let mut headers = BTreeMap::new();
+    for (place, one) in list.into_iter().enumerate() {
+        let wrong = |what: String| about(format!("description {}: {what}", place + 1));
+        let (run, header) = one_description(one).map_err(wrong)?;
+        let run = run.ok_or_else(|| wrong("`runId` is missing".to_owned()))?;
+        if headers.insert(run, header).is_some() {
+            return Err(wrong(format!("run {run} is described twice")));
+        }
+    }
+    Ok(Description { headers, ..Description::default() })
+}
+
+fn one_description(json: Value) -> Result<(Option<Guid>, RunHeader), String> {
     let run = match json.get("runId").and_then(Value::as_str) {
         None => None,
-        Some(id) => {
-            Some(Guid::parse(id).ok_or_else(|| about(format!("`runId` is `{id}`, not a GUID")))?)
-        }
+        Some(id) => Some(Guid::parse(id).ok_or_else(|| format!("`runId` is `{id}`, not a GUID"))?),
     };
-    let header = serde_json::from_value(json).map_err(|error| about(error.to_string()))?;
+    let header = serde_json::from_value(json).map_err(|error| error.to_string())?;
     Ok((run, header))
 }
 
