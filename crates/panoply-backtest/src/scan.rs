@@ -124,7 +124,9 @@ pub(crate) fn elements(json: &str) -> impl Iterator<Item = Token<'_>> {
 
 /// The first member with this name.
 pub(crate) fn member<'a>(json: &'a str, name: &str) -> Option<Token<'a>> {
-    members(json).find(|(found, _)| *found == name).map(|(_, token)| token)
+    // An encoder may have escaped the letters of a name.
+    let is_same = |raw: &str| raw == name || raw.contains('\\') && unescape(raw) == name;
+    members(json).find(|(found, _)| is_same(found)).map(|(_, token)| token)
 }
 
 /// The first member with this name as text: the content of a string, or a number as written.

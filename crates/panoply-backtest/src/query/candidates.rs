@@ -187,7 +187,7 @@ fn comparison_with_number(term: &Expression) -> Option<(&str, Comparison, f64)> 
     let Expression::Compare(left, comparison, right) = term else { return None };
     match (left, right) {
         (Operand::Path(path), Operand::Literal(Literal::Number(bound))) => {
-            Some((path, *comparison, *bound))
+            Some((path, *comparison, bound.to_f64()))
         }
         (Operand::Literal(Literal::Number(bound)), Operand::Path(path)) => {
             let mirrored = match comparison {
@@ -197,21 +197,20 @@ fn comparison_with_number(term: &Expression) -> Option<(&str, Comparison, f64)> 
                 Comparison::AtLeast => Comparison::AtMost,
                 Comparison::Equal | Comparison::NotEqual => *comparison,
             };
-            Some((path, mirrored, *bound))
+            Some((path, mirrored, bound.to_f64()))
         }
         _ => None,
     }
 }
 
-/// Whether a value between the extremes may satisfy the comparison.
+/// Whether a value between the extremes may satisfy the comparison. Extremes and bound are rounded
+/// to doubles: a value beyond the bound may round to it.
 fn may_match(stats: &Stats, comparison: Comparison, bound: f64) -> bool {
     match comparison {
         Comparison::Equal => stats.min <= bound && bound <= stats.max,
         Comparison::NotEqual => true,
-        Comparison::Less => stats.min < bound,
-        Comparison::AtMost => stats.min <= bound,
-        Comparison::Greater => stats.max > bound,
-        Comparison::AtLeast => stats.max >= bound,
+        Comparison::Less | Comparison::AtMost => stats.min <= bound,
+        Comparison::Greater | Comparison::AtLeast => stats.max >= bound,
     }
 }
 

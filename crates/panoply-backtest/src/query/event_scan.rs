@@ -7,20 +7,20 @@ use roaring::RoaringBitmap;
 use super::events_query::{EventQuery, GroupKey, Join, PeriodKey};
 use super::expression::{Expression, Literal, Operand};
 use super::reader::SealedRun;
+use super::typed_literal::WEEKDAYS;
 use crate::error::LogError;
-use crate::event::{EventType, Severity};
+use crate::event::{Category, EventType, Severity};
 use crate::number::Number;
 use crate::performance::returns::Period;
 use crate::scan::{self, Token};
 use crate::sealed::column::{COLUMN_BLOCK, ColumnHead};
 use crate::sealed::directory::{CHUNK_EVENTS, DirectoryChunk};
+use crate::sealed::properties::is_queryable_name;
 use crate::sealed::text_column::{Codes, TEXT_BLOCK, TextColumnHead, TextValue};
 use crate::timestamp::{Timestamp, weekday};
 
 const HOUR: i64 = 3_600_000_000_000;
 const DAY: i64 = 24 * HOUR;
-const WEEKDAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The current event of a pass, and its values.
 pub(super) struct Scan<'a> {
@@ -108,8 +108,10 @@ pub(super) enum KeyPart {
     Missing,
     /// The code of a text.
     Code(u16),
-    /// The bits of a number.
-    Number(u64),
+    /// An exact number: its mantissa and scale.
+    Exact(i64, u8),
+    /// The bits of a double.
+    Double(u64),
     Text(String),
     Bool(bool),
     /// The start of a period.
@@ -251,7 +253,12 @@ impl<'a> Scan<'a> {
                 None => match self.value(path) {
                     None => KeyPart::Missing,
                     Some(Literal::Text(text)) => KeyPart::Text(text),
-                    Some(Literal::Number(number)) => KeyPart::Number(number.to_bits()),
+                    Some(Literal::Number(Number::Exact { mantissa, scale })) => {
+                        KeyPart::Exact(mantissa, scale)
+                    }
+                    Some(Literal::Number(Number::Double(value))) => {
+                        KeyPart::Double(value.to_bits())
+                    }
                     Some(Literal::Bool(value)) => KeyPart::Bool(value),
                 },
             },
@@ -267,6 +274,10 @@ impl<'a> Scan<'a> {
                 Some(severity) => KeyPart::Small(severity.code()),
                 None => KeyPart::Missing,
             },
+            GroupKey::Category => match self.category() {
+                Some(category) => KeyPart::Small(category.code()),
+                None => KeyPart::Missing,
+            },
         }
     }
 
@@ -274,8 +285,9 @@ impl<'a> Scan<'a> {
         match operand {
             Operand::Literal(literal) => Some(literal.clone()),
             Operand::Path(path) => self.value(path),
-            #[expect(clippy::cast_precision_loss, reason = "an hour")]
-            Operand::Hour => Some(Literal::Number(self.hour() as f64)),
+            Operand::Hour => {
+                Some(Literal::Number(Number::Exact { mantissa: self.hour(), scale: 0 }))
+            }
             Operand::Weekday => Some(Literal::Text(self.weekday().to_owned())),
             Operand::TimeOfDay => {
                 let text = self.time().to_string();
@@ -286,9 +298,8 @@ impl<'a> Scan<'a> {
                 severity.map(|own| Literal::Text(own.to_string()))
             }
             Operand::Category => {
-                let event = self.run.event(self.seq).map(Some);
-                let category = self.report(event)?.category();
-                Some(Literal::Text(category.to_string()))
+                let category = self.category();
+                category.map(|own| Literal::Text(own.to_string()))
             }
         }
     }
@@ -307,12 +318,17 @@ impl<'a> Scan<'a> {
         self.report(event).map(|event| event.severity())
     }
 
+    fn category(&mut self) -> Option<Category> {
+        let event = self.run.event(self.seq).map(Some);
+        self.report(event).map(|event| event.category())
+    }
+
     pub(super) fn key(&mut self, part: &GroupKey) -> String {
         match part {
             GroupKey::Property(path) => match self.value(path) {
                 None => String::new(),
                 Some(Literal::Text(text)) => text,
-                Some(Literal::Number(number)) => number.to_string(),
+                Some(Literal::Number(number)) => number.to_text(),
                 Some(Literal::Bool(value)) => value.to_string(),
             },
             GroupKey::Period(period) => {
@@ -329,13 +345,16 @@ impl<'a> Scan<'a> {
             GroupKey::Severity => {
                 self.severity().map(|severity| severity.to_string()).unwrap_or_default()
             }
+            GroupKey::Category => {
+                self.category().map(|category| category.to_string()).unwrap_or_default()
+            }
         }
     }
 
     /// A property or joined value.
     fn value(&mut self, path: &str) -> Option<Literal> {
         if let Some(join) = self.joins.iter().find(|join| join.name == path) {
-            return self.join(join).map(Literal::Number);
+            return self.join(join).map(|value| Literal::Number(Number::Double(value)));
         }
         let found = self.property(path);
         self.report(found)
@@ -392,21 +411,19 @@ impl<'a> Scan<'a> {
             let event = self.run.event(self.seq)?;
             return Ok(match scan::at_path(event.properties(), path) {
                 Some(Token::Bool(value)) => Some(Literal::Bool(value)),
-                Some(Token::Number(text)) => {
-                    Number::parse(text).map(|own| Literal::Number(own.to_f64()))
-                }
+                Some(Token::Number(text)) => Number::parse(text).map(Literal::Number),
                 Some(token) => token.text().map(|text| Literal::Text(text.into_owned())),
                 None => None,
             });
         }
-        Ok(self.numeric(path)?.map(|number| Literal::Number(number.to_f64())))
+        Ok(self.numeric(path)?.map(Literal::Number))
     }
 
     /// The last price or indicator value of the event's security, `offset` after the event.
     pub(super) fn join(&mut self, join: &Join) -> Option<f64> {
         let symbol = match self.value("SecuritySymbol")? {
             Literal::Text(symbol) => symbol,
-            Literal::Number(number) => number.to_string(),
+            Literal::Number(number) => number.to_text(),
             Literal::Bool(_) => return None,
         };
         let last = if join.offset == 0 {
@@ -451,12 +468,41 @@ impl PropertyColumns {
 }
 
 impl SealedRun {
+    /// The properties of a question that no event of its type has as a number, text or boolean.
+    pub(crate) fn unknown_properties(&self, query: &EventQuery) -> Vec<String> {
+        let mut paths: Vec<&str> = query.value.iter().map(String::as_str).collect();
+        paths.extend(query.group_by.iter().filter_map(|key| match key {
+            GroupKey::Property(path) => Some(path.as_str()),
+            _ => None,
+        }));
+        let mut unknown: Vec<String> = Vec::new();
+        let mut add = |path: &str| {
+            let is_joined = query.joins.iter().any(|join| join.name == path);
+            let is_known = self.column(query.event_type, path).is_some()
+                || self.text_column(query.event_type, path).is_some()
+                || self.needs_event(query.event_type, path);
+            if !is_joined && !is_known && unknown.iter().all(|own| own != path) {
+                unknown.push(path.to_owned());
+            }
+        };
+        paths.into_iter().for_each(&mut add);
+        if let Some(filter) = &query.filter {
+            filter.operands(&mut |operand| {
+                if let Operand::Path(path) = operand {
+                    add(path);
+                }
+            });
+        }
+        unknown
+    }
+
     /// Whether some events of a type have a value of a property that no column has.
-    pub(super) fn needs_event(&self, event_type: EventType, path: &str) -> bool {
+    pub(crate) fn needs_event(&self, event_type: EventType, path: &str) -> bool {
         let is_dropped = self.head().text_columns.iter().any(|column| {
             column.event_type == event_type.code() && column.path == path && column.values.is_none()
         });
-        is_dropped || self.head().overflow || path.contains('\\')
+        // A name outside the published pattern of a path has no column.
+        is_dropped || self.head().overflow || !path.split('.').all(is_queryable_name)
     }
 }
 

@@ -5,6 +5,7 @@
 //! ([`super::candidates`]); without an index for the filter these are the events of the type in the
 //! range, and the pass stops with the call.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::event_groups::Groups;
@@ -65,6 +66,8 @@ pub enum GroupKey {
     Weekday,
     /// The severity.
     Severity,
+    /// The category.
+    Category,
 }
 
 /// A period of time.
@@ -110,7 +113,7 @@ pub struct QueryEvent {
     /// Its seq.
     pub seq: u32,
     /// The value it was sorted by.
-    pub value: Option<f64>,
+    pub value: Option<Number>,
     /// The joined values.
     pub joined: Vec<Option<f64>>,
 }
@@ -182,12 +185,11 @@ fn keep_event(
     if limit == 0 || largest.is_none() && events.len() >= limit {
         return;
     }
-    let value = number.map(Number::to_f64);
-    if largest.is_some() && value.is_none() {
+    if largest.is_some() && number.is_none() {
         return;
     }
     let joined = query.joins.iter().map(|join| scan.join(join)).collect();
-    events.push(QueryEvent { seq: scan.seq, value, joined });
+    events.push(QueryEvent { seq: scan.seq, value: number, joined });
     if events.len() >= limit.saturating_mul(2).max(1024) {
         sort_events(query, events);
     }
@@ -196,7 +198,7 @@ fn keep_event(
 fn sort_events(query: &EventQuery, events: &mut Vec<QueryEvent>) {
     if let Some(largest) = query.top.largest {
         events.sort_by(|a, b| {
-            let order = a.value.unwrap_or(f64::NAN).total_cmp(&b.value.unwrap_or(f64::NAN));
+            let order = a.value.zip(b.value).map_or(Ordering::Equal, |(a, b)| a.compare(b));
             let order = if largest { order.reverse() } else { order };
             order.then(a.seq.cmp(&b.seq))
         });

@@ -5,16 +5,20 @@
 //! conjunction = term { "and" term }
 //! term = "not" term | "(" expression ")" | operand test
 //! test = ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) operand
-//!      | [ "not" ] "in" "(" literal { "," literal } ")"
-//!      | "contains" text | "startsWith" text | "exists"
-//! operand = literal | property path | "hour" | "weekday" | "timeOfDay" | "severity" | "category"
+//!      | [ "not" ] ( "in" "(" literal { "," literal } ")" | "contains" text | "startsWith" text | "exists" )
+//! operand = literal | path | "hour" | "weekday" | "timeOfDay" | "severity" | "category"
+//! path = names joined by dots, or any characters between backticks
 //! literal = number | 'text' | "text" | "true" | "false"
 //! ```
 //!
 //! A property that an event does not have makes a comparison false. Numbers compare with numbers and
-//! numeric texts, texts with texts.
+//! numeric texts, texts with texts. Days of the week, times of the day, severities and categories
+//! compare with texts of their kind only (`typed_literal.rs`).
 
 use std::cmp::Ordering;
+
+use super::typed_literal::typed;
+use crate::number::Number;
 
 /// Terms of one expression; more are rejected.
 const MAX_TERMS: usize = 100;
@@ -65,7 +69,7 @@ pub enum Operand {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
     /// A number.
-    Number(f64),
+    Number(Number),
     /// A text.
     Text(String),
     /// A boolean.
@@ -105,15 +109,15 @@ impl Literal {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(b)),
             (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
-            _ => self.number()?.partial_cmp(&other.number()?),
+            _ => Some(self.number()?.compare_loosely(other.number()?)),
         }
     }
 
     /// The number, also of a numeric text.
-    pub fn number(&self) -> Option<f64> {
+    pub fn number(&self) -> Option<Number> {
         match self {
             Self::Number(number) => Some(*number),
-            Self::Text(text) => crate::number::Number::parse(text.trim()).map(|own| own.to_f64()),
+            Self::Text(text) => Number::parse(text.trim()),
             Self::Bool(_) => None,
         }
     }
@@ -191,7 +195,9 @@ impl Expression {
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
     Word(String),
-    Number(f64, String),
+    /// A path between backticks.
+    Path(String),
+    Number(Number, String),
     Text(String),
     Symbol(&'static str),
 }
@@ -199,7 +205,9 @@ enum Token {
 impl std::fmt::Display for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Word(text) | Self::Text(text) | Self::Number(_, text) => f.write_str(text),
+            Self::Word(text) | Self::Path(text) | Self::Text(text) | Self::Number(_, text) => {
+                f.write_str(text)
+            }
             Self::Symbol(text) => f.write_str(text),
         }
     }
@@ -218,12 +226,15 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, BadExpression> {
             // `==` is accepted for `=`.
             let length = if rest.starts_with("==") { 2 } else { symbol.len() };
             (Some(Token::Symbol(symbol)), length)
-        } else if matches!(first, '\'' | '"') {
+        } else if matches!(first, '\'' | '"' | '`') {
             let inside = rest.get(1..).unwrap_or_default();
             let Some(end) = inside.find(first) else {
-                return Err(BadExpression { problem: "a text without its end".to_owned(), at });
+                let what = if first == '`' { "path" } else { "text" };
+                return Err(BadExpression { problem: format!("a {what} without its end"), at });
             };
-            (Some(Token::Text(inside.get(..end).unwrap_or_default().to_owned())), end + 2)
+            let text = inside.get(..end).unwrap_or_default().to_owned();
+            let token = if first == '`' { Token::Path(text) } else { Token::Text(text) };
+            (Some(token), end + 2)
         } else {
             let is_part =
                 |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '-' | '+' | '\\');
@@ -247,12 +258,12 @@ fn word_token(word: &str, at: usize) -> Result<Token, BadExpression> {
     if !starts_number {
         return Ok(Token::Word(word.to_owned()));
     }
-    let number = crate::number::Number::parse(word.trim_start_matches('+'));
+    let number = Number::parse(word.strip_prefix('+').unwrap_or(word));
     let number = number.ok_or_else(|| BadExpression {
         problem: format!("`{word}` is not a number; write a text in quotes"),
         at,
     })?;
-    Ok(Token::Number(number.to_f64(), word.to_owned()))
+    Ok(Token::Number(number, word.to_owned()))
 }
 
 struct Parser {
@@ -328,26 +339,40 @@ impl Parser {
     }
 
     fn test(&mut self, operand: Operand) -> Result<Expression, BadExpression> {
-        if self.take_word("exists") {
-            return Ok(Expression::Exists(operand));
-        }
-        if self.take_word("contains") {
-            return self.text().map(|text| Expression::Contains(operand, text));
-        }
-        if self.take_word("startsWith") {
-            return self.text().map(|text| Expression::StartsWith(operand, text));
-        }
         let is_negated = self.take_word("not");
-        if self.take_word("in") {
-            self.expect_symbol("(")?;
-            let mut literals = vec![self.literal()?];
-            while self.take_symbol(",") {
-                literals.push(self.literal()?);
+        let tested = if self.take_word("exists") {
+            Expression::Exists(operand)
+        } else if self.take_word("contains") {
+            Expression::Contains(operand, self.text()?)
+        } else if self.take_word("startsWith") {
+            Expression::StartsWith(operand, self.text()?)
+        } else if self.take_word("in") {
+            self.set(operand)?
+        } else if is_negated {
+            let problem = "expected `in`, `contains`, `startsWith` or `exists` after `not`; write `not` before the comparison";
+            return Err(self.problem(problem.to_owned()));
+        } else {
+            return self.comparison(operand);
+        };
+        Ok(if is_negated { Expression::Not(Box::new(tested)) } else { tested })
+    }
+
+    fn set(&mut self, operand: Operand) -> Result<Expression, BadExpression> {
+        self.expect_symbol("(")?;
+        let mut literals = Vec::new();
+        loop {
+            let at = self.next;
+            let literal = self.literal()?;
+            literals.push(self.typed(at, &operand, Comparison::Equal, literal)?);
+            if !self.take_symbol(",") {
+                break;
             }
-            self.expect_symbol(")")?;
-            let found = Expression::In(operand, literals);
-            return Ok(if is_negated { Expression::Not(Box::new(found)) } else { found });
         }
+        self.expect_symbol(")")?;
+        Ok(Expression::In(operand, literals))
+    }
+
+    fn comparison(&mut self, left: Operand) -> Result<Expression, BadExpression> {
         let comparison = match self.peek() {
             Some(Token::Symbol("=")) => Comparison::Equal,
             Some(Token::Symbol("!=")) => Comparison::NotEqual,
@@ -362,8 +387,35 @@ impl Parser {
                 ));
             }
         };
+        let before = self.next.saturating_sub(1);
         self.next += 1;
-        Ok(Expression::Compare(operand, comparison, self.operand()?))
+        let at = self.next;
+        let (left, right) = match (left, self.operand()?) {
+            (Operand::Literal(literal), right) => {
+                let literal = self.typed(before, &right, comparison, literal)?;
+                (Operand::Literal(literal), right)
+            }
+            (left, Operand::Literal(literal)) => {
+                let literal = self.typed(at, &left, comparison, literal)?;
+                (left, Operand::Literal(literal))
+            }
+            both => both,
+        };
+        Ok(Expression::Compare(left, comparison, right))
+    }
+
+    /// The literal at a token, as a value of its operand.
+    fn typed(
+        &self,
+        token: usize,
+        operand: &Operand,
+        comparison: Comparison,
+        literal: Literal,
+    ) -> Result<Literal, BadExpression> {
+        typed(operand, comparison, literal).map_err(|problem| {
+            let at = self.tokens.get(token).map_or(self.end, |(at, _)| *at);
+            BadExpression { problem, at }
+        })
     }
 
     fn text(&mut self) -> Result<String, BadExpression> {
@@ -391,6 +443,11 @@ impl Parser {
         let operand = match self.peek() {
             Some(Token::Number(number, _)) => Operand::Literal(Literal::Number(*number)),
             Some(Token::Text(text)) => Operand::Literal(Literal::Text(text.clone())),
+            Some(Token::Path(path)) => Operand::Path(path.clone()),
+            Some(Token::Word(word)) if word.eq_ignore_ascii_case("null") => {
+                let problem = "`null` cannot be compared; write `exists` or `not NAME exists`";
+                return Err(self.problem(problem.to_owned()));
+            }
             Some(Token::Word(word)) => word_operand(word),
             Some(Token::Symbol(symbol)) => {
                 return Err(self.problem(format!("expected a property or a value, not `{symbol}`")));
@@ -411,9 +468,10 @@ fn single(mut terms: Vec<Expression>, many: fn(Vec<Expression>) -> Expression) -
 
 fn word_operand(word: &str) -> Operand {
     match word {
-        "true" => Operand::Literal(Literal::Bool(true)),
-        "false" => Operand::Literal(Literal::Bool(false)),
-        "hour" => Operand::Hour,
+        "true" | "True" | "TRUE" => Operand::Literal(Literal::Bool(true)),
+        "false" | "False" | "FALSE" => Operand::Literal(Literal::Bool(false)),
+        // The name in `groupBy`, where `hour` is an hour of one day.
+        "hour" | "hourOfDay" => Operand::Hour,
         "weekday" => Operand::Weekday,
         "timeOfDay" => Operand::TimeOfDay,
         "severity" => Operand::Severity,
@@ -433,13 +491,15 @@ mod tests {
         Expression::parse(text).unwrap().holds(&mut |operand| match operand {
             Operand::Literal(literal) => Some(literal.clone()),
             Operand::Path(path) => match path.as_str() {
-                "Price" => Some(Literal::Number(1.5)),
+                "Price" => Number::parse("1.5").map(Literal::Number),
+                "Ticket" => Number::parse("12345678901234567").map(Literal::Number),
+                "Fill Price (%)" => Number::parse("7").map(Literal::Number),
                 "Quantity" => Some(Literal::Text("20".to_owned())),
                 "Side" => Some(Literal::Text("Buy".to_owned())),
                 "Maker" => Some(Literal::Bool(true)),
                 _ => None,
             },
-            Operand::Hour => Some(Literal::Number(14.0)),
+            Operand::Hour => Number::parse("14").map(Literal::Number),
             Operand::Weekday => Some(Literal::Text("Friday".to_owned())),
             Operand::TimeOfDay => Some(Literal::Text("14:30:00".to_owned())),
             Operand::Severity => Some(Literal::Text("Info".to_owned())),
@@ -467,6 +527,15 @@ mod tests {
             ("Price = 1 or Price = 2 and Price = 3 or Price == 1.5", true),
             ("Side < 5", false),
             ("severity = 'Info'", true),
+            ("Side not contains 'z' and not Side not startsWith 'B'", true),
+            ("Missing not exists", true),
+            ("Ticket = 12345678901234567 and Ticket in (12345678901234567)", true),
+            ("Ticket = 12345678901234568 or Ticket > 12345678901234567", false),
+            ("Ticket < 12345678901234568 and Ticket = '12345678901234567'", true),
+            ("`Fill Price (%)` > 6.5 and Maker = True", true),
+            ("timeOfDay = '14:30' and timeOfDay <= '14:30' and '9:00' < timeOfDay", true),
+            ("timeOfDay < '24:00' and hourOfDay = 14", true),
+            ("weekday = 'friday' and weekday in ('Fri', 'sat') and severity = 'INFO'", true),
         ];
         for (text, expected) in cases {
             assert_eq!(holds(text), expected, "{text}");
@@ -488,6 +557,30 @@ mod tests {
             ("Side in (Price)", "expected a number, or a text in quotes at character 10"),
             ("Price ; DROP TABLE", "unexpected `;` at character 7"),
             ("Price = 1x", "`1x` is not a number; write a text in quotes at character 9"),
+            (
+                "Price not > 5",
+                "expected `in`, `contains`, `startsWith` or `exists` after `not`; write `not` before the comparison at character 11",
+            ),
+            (
+                "Price = null",
+                "`null` cannot be compared; write `exists` or `not NAME exists` at character 9",
+            ),
+            ("`Price > 1", "a path without its end at character 1"),
+            ("Price = 1e400", "`1e400` is not a number; write a text in quotes at character 9"),
+            (
+                "weekday in ('Monday', 'Funday')",
+                "`Funday` is not a day of the week such as Friday at character 23",
+            ),
+            ("weekday = 5", "`5` is not a day of the week such as Friday at character 11"),
+            (
+                "timeOfDay > '25:00'",
+                "`25:00` is not a time of the day such as 09:30 at character 13",
+            ),
+            ("930 < timeOfDay", "`930` is not a time of the day such as 09:30 at character 1"),
+            (
+                "severity != 'Fatal'",
+                "`Fatal` is not a severity: Error, Warning, Info, Debug at character 13",
+            ),
         ];
         for (text, expected) in cases {
             assert_eq!(Expression::parse(text).unwrap_err().to_string(), expected, "{text}");

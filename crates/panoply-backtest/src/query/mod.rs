@@ -15,3 +15,4 @@ pub mod reconcile;
 pub mod selection;
 pub mod sequence;
 pub mod snapshot;
+pub(crate) mod typed_literal;

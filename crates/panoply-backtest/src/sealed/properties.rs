@@ -110,7 +110,7 @@ enum PathLookup {
 }
 
 /// The published pattern of a property path.
-fn is_queryable_name(name: &str) -> bool {
+pub(crate) fn is_queryable_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct Params {
     event_type: EventType,
     /// Filter: comparisons (=, !=, <, <=, >, >=, in, contains, startsWith, exists) of properties,
     /// `hour`, `weekday`, `timeOfDay`, `severity`, `category` and joined names, joined by and, or,
-    /// not and parentheses. Texts are in quotes.
+    /// not and parentheses. Texts are in quotes, names with other characters in backticks.
     #[serde(rename = "where")]
     #[schemars(length(max = 2000))]
     filter: Option<String>,
@@ -69,7 +69,7 @@ pub(crate) struct Params {
     #[schemars(length(max = 64))]
     end_time: Option<String>,
     /// Group by these: property paths, or `month`, `week`, `day`, `hour`, `hourOfDay`, `weekday`,
-    /// `severity`.
+    /// `severity`, `category`.
     #[schemars(length(max = 4), inner(length(min = 1, max = 200)))]
     group_by: Option<Vec<String>>,
     /// The numeric property, or joined name, for statistics and for sorting.
@@ -195,6 +195,9 @@ struct QueryMetadata {
     /// Values beyond the limit of 4,000,000 for percentiles; groups with such a value have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     values_beyond_percentiles: Option<u64>,
+    /// Properties of the question that no event of the type has as a number, text or boolean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown_properties: Option<Vec<String>>,
     /// Whether groups or events were left out because the reply was full.
     truncated: bool,
 }
@@ -213,7 +216,6 @@ fn query_of(run: &SealedRun, params: &Params, cx: &CallContext) -> Result<EventQ
         )
         .detail("parameter", "where")
     })?;
-    let path = |text: &str| text.strip_prefix("$.").unwrap_or(text).to_owned();
     let order = params.order.unwrap_or(Order::Time);
     if order != Order::Time && params.value.is_none() {
         let message = "`order` needs a `value` to sort by".to_owned();
@@ -236,7 +238,7 @@ fn query_of(run: &SealedRun, params: &Params, cx: &CallContext) -> Result<EventQ
         range,
         filter,
         group_by: params.group_by.iter().flatten().map(|text| group_key(text)).collect(),
-        value: params.value.as_deref().map(path),
+        value: params.value.as_deref().map(property_path),
         percentiles: params.percentiles.clone().unwrap_or_default(),
         percentile_limit: MAX_PERCENTILE_VALUES,
         joins: joins.collect(),
@@ -251,6 +253,12 @@ fn query_of(run: &SealedRun, params: &Params, cx: &CallContext) -> Result<EventQ
     })
 }
 
+/// `Price` for `$.Price` and `properties.Price`, as in a filter.
+fn property_path(text: &str) -> String {
+    let path = text.strip_prefix("$.").unwrap_or(text);
+    path.strip_prefix("properties.").unwrap_or(path).to_owned()
+}
+
 fn group_key(text: &str) -> GroupKey {
     match text {
         "month" => GroupKey::Period(PeriodKey::Month),
@@ -260,7 +268,8 @@ fn group_key(text: &str) -> GroupKey {
         "hourOfDay" => GroupKey::HourOfDay,
         "weekday" => GroupKey::Weekday,
         "severity" => GroupKey::Severity,
-        path => GroupKey::Property(path.strip_prefix("$.").unwrap_or(path).to_owned()),
+        "category" => GroupKey::Category,
+        path => GroupKey::Property(property_path(path)),
     }
 }
 
@@ -308,6 +317,14 @@ pub(super) fn call(
             found.beyond_percentiles
         );
     }
+    let is_any = found.examined > 0;
+    let unknown = Some(run.unknown_properties(&query)).filter(|own| is_any && !own.is_empty());
+    if let Some(unknown) = &unknown {
+        text += &format!(
+            " No such event has {} as a number, text or boolean; texts are written in quotes.",
+            unknown.iter().map(|own| format!("`{own}`")).collect::<Vec<_>>().join(", ")
+        );
+    }
     let first = matches.first().map(|own| own.event.clone());
     let data = Output {
         groups,
@@ -318,6 +335,7 @@ pub(super) fn call(
             group_count: found.groups.len(),
             ungrouped_events: found.other,
             values_beyond_percentiles: Some(found.beyond_percentiles).filter(|left| *left > 0),
+            unknown_properties: unknown,
             truncated,
         },
     };

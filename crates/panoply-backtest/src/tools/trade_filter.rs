@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use panoply_contract::prelude::*;
+use rust_decimal::Decimal;
 
 use super::service::tool_error;
+use crate::number::Number;
 use crate::performance::Trade;
-use crate::position::to_f64;
 use crate::query::expression::{Expression, Literal, Operand};
 use crate::query::reader::SealedRun;
+use crate::query::typed_literal::WEEKDAYS;
 use crate::timestamp::weekday;
 
 const HOUR: i64 = 3_600_000_000_000;
-pub(super) const WEEKDAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 /// Prefix of the name of an indicator in an expression.
 const INDICATORS: &str = "indicators.";
 /// Names of figures in an expression.
@@ -94,9 +94,8 @@ fn value(run: &SealedRun, trade: &Trade, operand: &Operand) -> Result<Option<Lit
     Ok(match operand {
         Operand::Literal(literal) => Some(literal.clone()),
         Operand::Hour => {
-            #[expect(clippy::cast_precision_loss, reason = "an hour")]
-            let hour = (opened.nanos().rem_euclid(24 * HOUR) / HOUR) as f64;
-            Some(Literal::Number(hour))
+            let hour = opened.nanos().rem_euclid(24 * HOUR) / HOUR;
+            Some(Literal::Number(Number::Exact { mantissa: hour, scale: 0 }))
         }
         Operand::Weekday => Some(Literal::Text(weekday_of(trade).to_owned())),
         Operand::TimeOfDay => {
@@ -104,7 +103,9 @@ fn value(run: &SealedRun, trade: &Trade, operand: &Operand) -> Result<Option<Lit
         }
         Operand::Severity | Operand::Category => None,
         Operand::Path(path) => match path.strip_prefix(INDICATORS) {
-            Some(name) => indicator(run, trade, name)?.map(Literal::Number),
+            Some(name) => {
+                indicator(run, trade, name)?.map(|value| Literal::Number(Number::Double(value)))
+            }
             None => figure(trade, path),
         },
     })
@@ -112,22 +113,23 @@ fn value(run: &SealedRun, trade: &Trade, operand: &Operand) -> Result<Option<Lit
 
 fn figure(trade: &Trade, name: &str) -> Option<Literal> {
     let text = |text: &str| Some(Literal::Text(text.to_owned()));
+    let amount = |amount: Decimal| Number::parse(&amount.normalize().to_string());
     let number = match name {
         "securitySymbol" => return text(&trade.symbol),
         "direction" => return text(if trade.is_long { "long" } else { "short" }),
         "currency" => return text(&trade.currency),
         "isOpen" => return Some(Literal::Bool(trade.closed.is_none())),
-        "profit" => Some(to_f64(trade.profit())),
-        "mae" => trade.excursion.map(|own| to_f64(own.0)),
-        "mfe" => trade.excursion.map(|own| to_f64(own.1)),
-        "holdingSeconds" => {
-            trade.closed.map(|end| (end.nanos() - trade.opened.nanos()) as f64 / 1e9)
-        }
-        "size" => Some(to_f64(trade.size)),
-        "commission" => Some(to_f64(trade.commission)),
-        "entryPrice" => Some(to_f64(trade.entry)),
-        "exitPrice" => (!trade.exit.is_zero()).then(|| to_f64(trade.exit)),
-        "fills" => Some(trade.fills.len() as f64),
+        "profit" => amount(trade.profit()),
+        "mae" => trade.excursion.and_then(|own| amount(own.0)),
+        "mfe" => trade.excursion.and_then(|own| amount(own.1)),
+        "holdingSeconds" => trade
+            .closed
+            .map(|end| Number::Double((end.nanos() - trade.opened.nanos()) as f64 / 1e9)),
+        "size" => amount(trade.size),
+        "commission" => amount(trade.commission),
+        "entryPrice" => amount(trade.entry),
+        "exitPrice" => trade.exit_price().and_then(amount),
+        "fills" => Some(Number::Double(trade.fills.len() as f64)),
         _ => None,
     };
     number.map(Literal::Number)

@@ -52,6 +52,12 @@ impl Trade {
         self.gross.checked_sub(self.commission).unwrap_or(self.gross)
     }
 
+    /// Average price of the fills that reduced the position; `None` if there is none. An option that
+    /// expires worthless has the price zero.
+    pub fn exit_price(&self) -> Option<Decimal> {
+        (self.closed.is_some() || !self.exit.is_zero()).then_some(self.exit)
+    }
+
     fn write(&self, out: &mut Vec<u8>) {
         put_text(out, &self.symbol);
         put_text(out, &self.currency);
