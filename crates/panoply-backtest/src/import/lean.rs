@@ -2,7 +2,7 @@
 //!
 //! Older versions write hyphenated names, newer ones camel case; times are seconds since 1970 or
 //! ISO 8601. Fill quantities are signed. The file has no positions: they are computed from the
-//! fills by average cost.
+//! fills by average cost. Prices and fees have a currency each.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -145,19 +145,27 @@ impl LeanReader {
             return Ok(Err("a fill without a quantity or a price".to_owned()));
         };
         let fee = event.decimal("order-fee-amount").unwrap_or_default();
+        let currency = event.cell("fill-price-currency");
+        let fee_currency = event.cell("order-fee-currency").filter(|_| !fee.is_zero());
         let fill = event
             .describe(EventBuilder::new(event.time, EventType::TradeExecution).parent(placed))
             .text("Direction", if signed < Decimal::ZERO { "Sell" } else { "Buy" })
             .decimal("Quantity", signed.abs())
             .decimal("Price", price)
-            .decimal("Commission", fee);
+            .decimal("Commission", fee)
+            .text_if("Currency", currency.as_deref())
+            .text_if("CommissionCurrency", fee_currency.as_deref());
         let fill = event.send(fill, import)?;
         let position = self.positions.entry(event.symbol.clone()).or_default();
-        if position.fill(signed, price, fee).is_none() {
+        // A fee in another currency does not reduce this profit.
+        let is_foreign = currency.is_some() && fee_currency.is_some() && fee_currency != currency;
+        let own_fee = if is_foreign { Decimal::ZERO } else { fee };
+        if position.fill(signed, price, own_fee).is_none() {
             return Ok(Err("the numbers of this fill are too large".to_owned()));
         }
         let name = format!("{} position", event.name);
         EventBuilder::position(event.time, &event.symbol, position)
+            .text_if("Currency", currency.as_deref())
             .parent(Some(fill))
             .send(import, event.run, event.number, &name)
             .map(|_| Ok(()))

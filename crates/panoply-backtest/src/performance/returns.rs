@@ -155,7 +155,9 @@ impl ReturnFigures {
             annual,
             volatility: deviation.map(|own| own * per_year.sqrt()),
             sharpe: deviation.filter(is_positive).map(|own| mean / own * per_year.sqrt()),
-            sortino: Some(downside).filter(is_positive).map(|own| mean / own * per_year.sqrt()),
+            sortino: Some(downside)
+                .filter(|own| n > 1.0 && is_positive(own))
+                .map(|own| mean / own * per_year.sqrt()),
             calmar: Some(-max_drawdown).filter(is_positive).map(|own| annual / own),
             max_drawdown,
             skewness: (variance > 0.0).then(|| moment(3) / variance.powf(1.5)),
@@ -230,7 +232,9 @@ mod tests {
         assert!((figures.max_drawdown - -0.02).abs() < 1e-12);
         assert_eq!(figures.positive, Some(0.5));
         assert_eq!(ReturnFigures::of(&[], 252.0), None);
-        assert_eq!(ReturnFigures::of(&[0.1], 252.0).unwrap().sharpe, None);
+        // empyrical has no ratio of one return either.
+        let one = ReturnFigures::of(&[-0.1], 252.0).unwrap();
+        assert_eq!((one.sharpe, one.sortino), (None, None));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Trades, equity curves and positions by the fills of a sealed run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
 use super::reader::SealedRun;
 use crate::error::LogError;
-use crate::number::Number;
+use crate::event::EventType;
+use crate::number::{Number, Sum};
 use crate::performance::{Point, Trade};
 use crate::scan;
 use crate::sealed::books::fills::{self, FillIndex, FillState};
@@ -15,6 +17,9 @@ use crate::sealed::books::{curve, prices};
 use crate::sealed::dictionary::{Dictionary, Postings};
 use crate::store::{BlobKey, BlobKind};
 use crate::timestamp::Timestamp;
+
+/// The property with the currency of a commission.
+const COMMISSION_CURRENCY: &str = "CommissionCurrency";
 
 /// A price in the log.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +38,52 @@ impl SealedRun {
         (0..trades::chunks(self.head().trades))
             .map(|number| self.cached(BlobKey::new(BlobKind::Trades, 0, number), trades::read))
             .collect()
+    }
+
+    /// Commissions up to `last` in other currencies than those of their securities, by currency.
+    /// Realized profit of a position does not contain them.
+    pub(crate) fn commissions_elsewhere(
+        &self,
+        last: u32,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<BTreeMap<String, Sum>, LogError> {
+        let mut paid: BTreeMap<String, Sum> = BTreeMap::new();
+        let mut closed: BTreeSet<u32> = BTreeSet::new();
+        if self.text_column(EventType::TradeExecution, COMMISSION_CURRENCY).is_none()
+            && !self.needs_event(EventType::TradeExecution, COMMISSION_CURRENCY)
+        {
+            return Ok(paid);
+        }
+        for trade in self.trades()?.iter().flat_map(|chunk| chunk.iter()) {
+            if trade.foreign_commissions.is_empty() || !wanted(&trade.symbol) {
+                continue;
+            }
+            let mut add = |currency: &str, amount: &str| {
+                if let Some(amount) = Number::parse(amount) {
+                    paid.entry(currency.to_owned()).or_insert(Sum::ZERO).add(amount);
+                }
+            };
+            if let Some(end) = trade.fills.last().filter(|fill| **fill <= last) {
+                closed.insert(*end);
+                for (currency, amount) in &trade.foreign_commissions {
+                    add(currency, &amount.normalize().to_string());
+                }
+                continue;
+            }
+            // A fill through zero paid in the trade that it closed.
+            let own = trade.fills.iter().filter(|fill| **fill <= last && !closed.contains(*fill));
+            for fill in own {
+                let event = self.event(*fill)?;
+                let member = |name: &str| scan::member(event.properties(), name);
+                let currency = member(COMMISSION_CURRENCY).and_then(|token| token.text());
+                let Some(currency) = currency.filter(|own| **own != trade.currency) else {
+                    continue;
+                };
+                let amount = member("Commission").and_then(|token| token.number_text());
+                add(&currency, amount.unwrap_or_default());
+            }
+        }
+        Ok(paid)
     }
 
     /// The points of the curve with this number in the head.

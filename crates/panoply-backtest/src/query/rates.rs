@@ -56,10 +56,11 @@ impl<'a> Converter<'a> {
         if let Some(rate) = self.given.get(from) {
             return Ok(found(*rate, None));
         }
+        let wanted = [pair_name(from, &self.to), pair_name(&self.to, from)];
         for (symbol, _) in self.run.values(Dictionary::PriceState, 10_000)? {
-            let pair = pair_of(&symbol);
-            let is_inverse = pair == format!("{}{from}", self.to);
-            if !is_inverse && pair != format!("{from}{}", self.to) {
+            let pairs = pairs_of(&symbol);
+            let is_inverse = pairs.contains(&wanted[1]);
+            if !is_inverse && !pairs.contains(&wanted[0]) {
                 continue;
             }
             let Some(price) = self.run.price_at(&symbol, last)? else { continue };
@@ -73,10 +74,21 @@ impl<'a> Converter<'a> {
     }
 }
 
-/// `EURUSD` for `EUR/USD`, `EUR-USD`, `EUR_USD` and `EUR/USD.SIM`.
-fn pair_of(symbol: &str) -> String {
-    let name = symbol.split(['.', ':']).next().unwrap_or_default();
-    name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_uppercase()).collect()
+/// The pairs that a symbol may mean: `EURUSD` for `EUR/USD`, `EUR-USD`, `EUR_USD`, `EUR/USD.SIM`,
+/// `EUR.USD`, `FX:EURUSD` and `EURUSD=X`.
+fn pairs_of(symbol: &str) -> Vec<String> {
+    let parts: Vec<String> = symbol.split(['.', ':', '=']).map(plain).collect();
+    let joined = parts.windows(2).map(<[String]>::concat).collect::<Vec<_>>();
+    parts.into_iter().chain(joined).collect()
+}
+
+fn pair_name(from: &str, to: &str) -> String {
+    plain(from) + &plain(to)
+}
+
+/// Letters and digits only, in capitals.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_uppercase()).collect()
 }
 
 #[cfg(test)]
@@ -85,8 +97,22 @@ mod tests {
 
     #[test]
     fn currency_pairs_are_recognised_in_their_usual_forms() {
-        for symbol in ["EURUSD", "EUR/USD", "eur-usd", "EUR_USD", "EUR/USD.SIM", "EURUSD:FX"] {
-            assert_eq!(pair_of(symbol), "EURUSD", "{symbol}");
+        for symbol in [
+            "EURUSD",
+            "EUR/USD",
+            "eur-usd",
+            "EUR_USD",
+            "EUR/USD.SIM",
+            "EURUSD:FX",
+            "EUR.USD",
+            "FX:EURUSD",
+            "OANDA:EUR_USD",
+            "EURUSD=X",
+        ] {
+            assert!(pairs_of(symbol).contains(&"EURUSD".to_owned()), "{symbol}");
+        }
+        for symbol in ["EUR", "USD", "EURUSDT", "X.EURJPY", "USDEUR"] {
+            assert!(!pairs_of(symbol).contains(&"EURUSD".to_owned()), "{symbol}");
         }
     }
 }

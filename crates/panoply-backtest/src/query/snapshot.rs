@@ -186,7 +186,7 @@ impl SealedRun {
             None => (Vec::new(), 0),
             Some(limit) => self.open_orders(last, &shown, view.symbol.is_some(), limit)?,
         };
-        let pnl = self.pnl(last, view.symbol.is_some(), &positions)?;
+        let pnl = self.pnl(last, view.symbol.is_some(), &positions, &shown)?;
         Ok(Snapshot { seq, positions, indicators, orders, open_orders, pnl })
     }
 
@@ -244,14 +244,17 @@ impl SealedRun {
         for (symbol, event) in self.last_of_each(Dictionary::PositionState, last, stop, shown)? {
             held.push(self.logged_position(symbol, &event, last, currency)?);
         }
+        let mut logged: Vec<String> = held.iter().map(|own| own.symbol.clone()).collect();
+        logged.sort_unstable();
         for (place, (symbol, postings)) in
             self.values(Dictionary::FillState, usize::MAX)?.into_iter().enumerate()
         {
             if place % 256 == 0 {
                 check_stop(stop)?;
             }
-            let is_logged = || self.postings(Dictionary::PositionState, &symbol);
-            if !shown(&symbol) || is_logged()?.is_some() {
+            // Until the engine writes a first update, the fills are all there is.
+            let is_logged = logged.binary_search_by(|own| (**own).cmp(&*symbol)).is_ok();
+            if is_logged || !shown(&symbol) {
                 continue;
             }
             let Some(fill) = self.fill_state(&postings, last)? else { continue };
@@ -317,6 +320,7 @@ impl SealedRun {
         last: u32,
         filtered: bool,
         positions: &[HeldPosition],
+        shown: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<Pnl>, LogError> {
         let mut reported: BTreeMap<String, StoredEvent> = BTreeMap::new();
         if !filtered {
@@ -330,8 +334,14 @@ impl SealedRun {
         for position in positions {
             by_currency.entry(position.currency.clone()).or_default().push(position);
         }
-        name_only_currency(&mut reported, &mut by_currency);
-        let currencies: BTreeSet<&String> = reported.keys().chain(by_currency.keys()).collect();
+        if let Some(only) = self.only_currency()? {
+            name_only_currency(&only, &mut reported, &mut by_currency);
+        }
+        let mut paid = self.commissions_elsewhere(last, shown)?;
+        // A state change has them already.
+        paid.retain(|currency, _| !reported.contains_key(currency));
+        let currencies: BTreeSet<&String> =
+            reported.keys().chain(by_currency.keys()).chain(paid.keys()).collect();
         let mut all: Vec<Pnl> = Vec::new();
         for currency in currencies {
             let own = by_currency.get(currency).map_or(&[][..], Vec::as_slice);
@@ -351,13 +361,17 @@ impl SealedRun {
                         time: Some(event.timestamp()),
                     }
                 }
-                None => Pnl {
-                    currency: currency.clone(),
-                    realized: total(|position| position.realized.as_ref()),
-                    unrealized,
-                    source: PnlSource::Positions,
-                    time: None,
-                },
+                None => {
+                    let mut realized = total(|position| position.realized.as_ref());
+                    realized.merge(paid.get(currency).copied().unwrap_or(Sum::ZERO).negated());
+                    Pnl {
+                        currency: currency.clone(),
+                        realized,
+                        unrealized,
+                        source: PnlSource::Positions,
+                        time: None,
+                    }
+                }
             });
         }
         if all.is_empty() {
@@ -366,6 +380,19 @@ impl SealedRun {
             all.push(Pnl { currency, realized, unrealized, source, time: None });
         }
         Ok(all)
+    }
+
+    /// The currency of a log that names one only, before and after the time of the snapshot: a
+    /// second one that appears later must not change what an earlier amount was in.
+    fn only_currency(&self) -> Result<Option<String>, LogError> {
+        let mut named: BTreeSet<String> =
+            self.head().curves.iter().map(|curve| curve.currency.clone()).collect();
+        named.extend(self.securities()?.0.iter().map(|(_, currency)| currency.to_string()));
+        let reported = self.values(Dictionary::PnlState, usize::MAX)?;
+        named.extend(reported.into_iter().map(|(currency, _)| currency.into_string()));
+        named.remove("");
+        let only = if named.len() == 1 { named.pop_first() } else { None };
+        Ok(only)
     }
 
     fn open_orders(
@@ -420,22 +447,17 @@ impl SealedRun {
     }
 }
 
-/// If there is one named currency, unnamed amounts are in it.
+/// Unnamed amounts are in the only currency of the log.
 fn name_only_currency(
+    only: &str,
     reported: &mut BTreeMap<String, StoredEvent>,
     positions: &mut BTreeMap<String, Vec<&HeldPosition>>,
 ) {
-    let named: BTreeSet<&String> =
-        reported.keys().chain(positions.keys()).filter(|own| !own.is_empty()).collect();
-    let only = match named.into_iter().collect::<Vec<_>>().as_slice() {
-        [only] => (*only).clone(),
-        _ => return,
-    };
     if let Some(event) = reported.remove("") {
-        reported.entry(only.clone()).or_insert(event);
+        reported.entry(only.to_owned()).or_insert(event);
     }
     if let Some(unnamed) = positions.remove("") {
-        positions.entry(only).or_default().extend(unnamed);
+        positions.entry(only.to_owned()).or_default().extend(unnamed);
     }
 }
 

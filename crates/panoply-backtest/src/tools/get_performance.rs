@@ -52,7 +52,7 @@ pub(super) const SPEC: ToolSpec = QuerySpec {
 pub(crate) struct Params {
     /// Unique identifier of the backtest run (GUID).
     run_id: RunId,
-    /// The currency of the account; needed if the run has several.
+    /// The currency of the account; needed if the run has several. Empty for amounts without one.
     #[schemars(length(max = 32))]
     currency: Option<String>,
     /// Start of the period, ISO 8601; default: the whole run.
@@ -115,7 +115,7 @@ impl From<WirePeriod> for Period {
 pub(crate) struct Output {
     /// The currency of the amounts, if the log names one.
     currency: Option<String>,
-    /// First value of the curve in the period.
+    /// Value of the curve at the start of the period, that of the last point before it.
     start: f64,
     /// Last value of the curve in the period.
     end: f64,
@@ -288,9 +288,9 @@ pub(super) fn call(
     let info = run.head().curves.get(number).cloned();
     let info = info.ok_or_else(|| ToolError::system("a curve has no description"))?;
     let (from, to) = time_range(params.start_time.as_deref(), params.end_time.as_deref())?;
-    let mut points = run.curve(number).map_err(tool_error)?;
-    points.retain(|point| (from..=to).contains(&point.time));
+    let mut points = within(run.curve(number).map_err(tool_error)?, (from, to));
     let capital = params.initial_capital.as_ref().and_then(|own| decimal(&own.to_string()));
+    let capital = capital.filter(|_| !info.is_account);
     if let Some(capital) = capital {
         for point in &mut points {
             point.value = point.value.checked_add(capital).unwrap_or(point.value);
@@ -309,7 +309,11 @@ pub(super) fn call(
     });
     let benchmark = match &params.benchmark {
         None => None,
-        Some(symbol) => Some(compare(&run, symbol, series.as_ref(), period, per_year)?),
+        Some(symbol) => {
+            let prices = run.price_series(symbol).map_err(tool_error)?;
+            let prices = within(prices, (from, to));
+            Some(compare(symbol, &prices, series.as_ref(), period, per_year)?)
+        }
     };
     let first = points.first().map_or(Decimal::ZERO, |point| point.value);
     let last = points.last().map_or(Decimal::ZERO, |point| point.value);
@@ -376,11 +380,14 @@ fn curve_number(run: &SealedRun, currency: Option<&str>) -> Result<usize, ToolEr
         let hint = if names.is_empty() {
             "the log has neither fills nor account amounts; see `describe_run`".to_owned()
         } else {
-            format!("name one of {} in `currency`", names.join(", "))
+            let quoted: Vec<String> = names.iter().map(|own| format!("\"{own}\"")).collect();
+            format!("name one of {} in `currency`", quoted.join(", "))
         };
         Err(ToolError::validation("INVALID_PARAMETER", message).hint(hint))
     };
-    match (currency.filter(|own| !own.is_empty()), names.as_slice()) {
+    // Amounts whose currency the log does not name have an empty one.
+    let is_unnamed = names.contains(&"") && names.len() > 1;
+    match (currency.filter(|own| is_unnamed || !own.is_empty()), names.as_slice()) {
         (_, []) => problem("the run has no equity curve".to_owned()),
         (None, [_]) => Ok(0),
         (None, _) => problem("the run has several currencies".to_owned()),
@@ -467,24 +474,37 @@ fn deepest(
     Ok(found.iter().map(wire).collect())
 }
 
+/// The points from `from` to `to`. A curve keeps its value until the next point, so that of the last
+/// point before is its value at the start.
+fn within(mut points: Vec<Point>, (from, to): (Timestamp, Timestamp)) -> Vec<Point> {
+    let before = points.partition_point(|point| point.time < from);
+    let start = before.checked_sub(1).and_then(|place| points.get(place)).copied();
+    points.retain(|point| (from..=to).contains(&point.time));
+    if let Some(start) = start.filter(|_| points.first().is_none_or(|own| own.time > from)) {
+        points.insert(0, Point { time: from, value: start.value });
+    }
+    points
+}
+
 /// Compares the returns with those of the last price of a security in each period.
 fn compare(
-    run: &SealedRun,
     symbol: &str,
+    prices: &[Point],
     series: Option<&Returns>,
     period: Period,
     per_year: f64,
 ) -> Result<Benchmark, ToolError> {
-    let prices = run.price_series(symbol).map_err(tool_error)?;
     if prices.is_empty() {
-        let message = format!("the log has no prices of `{symbol}`");
+        let message = format!("the log has no prices of `{symbol}` in the period");
         return Err(ToolError::validation("INVALID_PARAMETER", message)
             .hint("ask `describe_run` for the securities of the run"));
     }
-    let own = returns::periodic(&prices, period).unwrap_or(Returns(Vec::new()));
+    let own = returns::periodic(prices, period).unwrap_or(Returns(Vec::new()));
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for one in series.map_or(&[][..], |series| series.0.as_slice()) {
-        if let Some(other) = own.0.iter().find(|other| other.start == one.start) {
+        if let Ok(place) = own.0.binary_search_by_key(&one.start, |other| other.start)
+            && let Some(other) = own.0.get(place)
+        {
             ours.push(one.value);
             theirs.push(other.value);
         }

@@ -205,6 +205,9 @@ struct WireTrade {
     profit: f64,
     /// Commissions in the currency of the trade.
     commission: f64,
+    /// Commissions in other currencies, which profit does not contain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_commissions: Option<BTreeMap<String, f64>>,
     /// Largest loss during the trade, before commissions; null if the log has no price of the
     /// security during the trade.
     mae: Option<f64>,
@@ -241,6 +244,9 @@ struct TradeGroup {
     mean_profit: Option<f64>,
     /// Sum of commissions.
     commission: f64,
+    /// Commissions in other currencies, which profit does not contain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_commissions: Option<BTreeMap<String, f64>>,
     /// Mean holding time of a closed trade, in seconds.
     mean_holding_seconds: Option<f64>,
     /// Mean of the largest losses during the trades.
@@ -257,7 +263,7 @@ struct TradesMetadata {
     total_count: usize,
     /// Number of trades or groups returned.
     returned_count: usize,
-    /// Whether matching trades follow the last one returned.
+    /// Whether matching trades or groups follow the last one returned.
     has_more: bool,
     /// Whether the page is shorter than requested because the reply was full.
     truncated: bool,
@@ -281,8 +287,15 @@ pub(super) fn call(
     let size = usize::try_from(params.page_size.0).unwrap_or_default();
     let start = usize::try_from(params.page_index.0).unwrap_or(usize::MAX).saturating_mul(size);
     let mut wanted = 0;
+    let mut all_groups = 0;
     if let Some(keys) = group_keys(&run, &params, &found)? {
-        groups = Some(grouped(&found, keys));
+        let all = grouped(&found, keys);
+        all_groups = all.len();
+        let fits = |group: &TradeGroup| {
+            bytes += events::size_of_json(group) + 1;
+            bytes <= limit
+        };
+        groups = Some(all.into_iter().take_while(fits).collect::<Vec<_>>());
     } else {
         let page: Vec<&Numbered> = found.iter().skip(start).take(size).collect();
         wanted = page.len();
@@ -300,11 +313,17 @@ pub(super) fn call(
     let metadata = TradesMetadata {
         total_count: total,
         returned_count: returned,
-        has_more: groups.is_none() && start.saturating_add(trades.len()) < total,
-        truncated: trades.len() < wanted,
+        has_more: match &groups {
+            Some(groups) => groups.len() < all_groups,
+            None => start.saturating_add(trades.len()) < total,
+        },
+        truncated: trades.len() < wanted || returned < all_groups,
     };
     let text = match &groups {
-        Some(groups) => format!("{total} trades in {} groups.", groups.len()),
+        Some(_) if returned < all_groups => {
+            format!("{total} trades, {returned} of {all_groups} groups; raise maxTokens for more.")
+        }
+        Some(_) => format!("{total} trades in {all_groups} groups."),
         None => format!("{returned} of {total} trades."),
     };
     let table = table(&trades);
@@ -352,18 +371,23 @@ fn matching(run: &SealedRun, params: &Params) -> Result<Vec<Numbered>, ToolError
 
 fn sort(trades: &mut [Numbered], by: SortBy, descending: bool) {
     let holding = |trade: &Trade| trade.closed.map(|end| end.nanos() - trade.opened.nanos());
+    let key = |trade: &Trade| match by {
+        SortBy::Opened => Some(Decimal::from(trade.opened.nanos())),
+        SortBy::Profit => Some(trade.profit()),
+        SortBy::Holding => holding(trade).map(Decimal::from),
+        SortBy::Mae => trade.excursion.map(|own| own.0),
+        SortBy::Mfe => trade.excursion.map(|own| own.1),
+        SortBy::Size => Some(trade.size),
+        SortBy::Commission => Some(trade.commission),
+    };
     trades.sort_by(|(_, a), (_, b)| {
-        let order = match by {
-            SortBy::Opened => a.opened.cmp(&b.opened),
-            SortBy::Profit => a.profit().cmp(&b.profit()),
-            SortBy::Holding => holding(a).cmp(&holding(b)),
-            SortBy::Mae => a.excursion.map(|own| own.0).cmp(&b.excursion.map(|own| own.0)),
-            SortBy::Mfe => a.excursion.map(|own| own.1).cmp(&b.excursion.map(|own| own.1)),
-            SortBy::Size => a.size.cmp(&b.size),
-            SortBy::Commission => a.commission.cmp(&b.commission),
+        let order = match (key(a), key(b)) {
+            (Some(a), Some(b)) if descending => b.cmp(&a),
+            (Some(a), Some(b)) => a.cmp(&b),
+            // A trade without the figure is neither the best nor the worst.
+            (a, b) => b.is_some().cmp(&a.is_some()),
         };
-        let order = order.then(a.opened.cmp(&b.opened));
-        if descending { order.reverse() } else { order }
+        order.then(a.opened.cmp(&b.opened))
     });
 }
 
@@ -398,9 +422,10 @@ fn wire_trade(
         holding_seconds: trade.closed.map(held),
         size: to_f64(trade.size),
         entry_price: to_f64(trade.entry),
-        exit_price: (!trade.exit.is_zero()).then(|| to_f64(trade.exit)),
+        exit_price: trade.exit_price().map(to_f64),
         profit: to_f64(trade.profit()),
         commission: to_f64(trade.commission),
+        other_commissions: other_commissions(&[trade]),
         mae: trade.excursion.map(|own| to_f64(own.0)),
         mfe: trade.excursion.map(|own| to_f64(own.1)),
         fills: trade.fills.iter().map(|seq| format!("e{seq}")).collect(),
@@ -459,6 +484,17 @@ fn grouped(trades: &[Numbered], keys: Vec<String>) -> Vec<TradeGroup> {
     groups.into_iter().map(|((key, currency), own)| group(key, currency, &own)).collect()
 }
 
+/// Commissions in other currencies than those of the trades, by currency.
+fn other_commissions(trades: &[&Trade]) -> Option<BTreeMap<String, f64>> {
+    let mut totals: BTreeMap<&str, Decimal> = BTreeMap::new();
+    for (currency, amount) in trades.iter().flat_map(|trade| &trade.foreign_commissions) {
+        let total = totals.entry(currency).or_default();
+        *total = total.checked_add(*amount).unwrap_or(*total);
+    }
+    let wire = totals.into_iter().map(|(currency, total)| (currency.to_owned(), to_f64(total)));
+    Some(wire.collect::<BTreeMap<_, _>>()).filter(|all| !all.is_empty())
+}
+
 fn group(key: String, currency: &str, trades: &[&Trade]) -> TradeGroup {
     let closed: Vec<&Trade> =
         trades.iter().copied().filter(|trade| trade.closed.is_some()).collect();
@@ -484,6 +520,7 @@ fn group(key: String, currency: &str, trades: &[&Trade]) -> TradeGroup {
         profit: to_f64(profit),
         mean_profit: mean(of_closed().map(to_f64).collect()),
         commission: to_f64(sum(&mut trades.iter().map(|trade| trade.commission))),
+        other_commissions: other_commissions(trades),
         mean_holding_seconds: mean_holding(&closed),
         mean_mae: mean(excursions.iter().map(|own| to_f64(own.0)).collect()),
         mean_mfe: mean(excursions.iter().map(|own| to_f64(own.1)).collect()),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use panoply_contract::prelude::*;
 use serde_json::Value;
 
+use super::events;
 use super::money::non_empty;
 use super::query_spec::QuerySpec;
 use super::service::BacktestService;
@@ -13,6 +14,9 @@ use crate::performance::deflated;
 use crate::performance::{CurrencyFigures, PERIODS_PER_YEAR};
 use crate::position::to_f64;
 use crate::run::{RunRecord, Status};
+
+/// Bytes of all rows: a reply has at most 80,000.
+const ROWS_BYTES: usize = 70_000;
 
 pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "query_runs",
@@ -67,7 +71,7 @@ pub(crate) struct Params {
     /// The currency of the figures; needed for runs with several.
     #[schemars(length(max = 32))]
     currency: Option<String>,
-    /// Maximum rows; default 20.
+    /// Maximum rows; default 20. A reply that is full has fewer, and `hasMore`.
     #[schemars(range(min = 1, max = 200))]
     limit: Option<u64>,
     /// Number of rows to skip.
@@ -321,11 +325,12 @@ pub(super) fn call(
     let rows: Vec<RunRow> = if groups.is_some() || walk_forward.is_some() {
         Vec::new()
     } else {
-        found.iter().skip(offset).take(limit).map(|own| row(own, &varying)).collect()
+        let rows = found.iter().skip(offset).take(limit).map(|own| row(own, &varying));
+        fitting(rows)
     };
     let total_rows = groups.as_ref().map_or(found.len(), Vec::len);
     let groups: Option<Vec<GroupRow>> =
-        groups.map(|all| all.into_iter().skip(offset).take(limit).collect());
+        groups.map(|all| fitting(all.into_iter().skip(offset).take(limit)));
     let returned = groups.as_ref().map_or(rows.len(), Vec::len);
     let metadata = RunsMetadata {
         total_count: found.len(),
@@ -340,6 +345,16 @@ pub(super) fn call(
     let evidence = Evidence::from(Source::new(SourceClass::Exact, "the summaries of sealed runs"));
     let groups = groups.and_then(non_empty);
     Ok(Reply::new(Output { runs: rows, groups, walk_forward, best, metadata }, text, evidence))
+}
+
+/// The first rows, as many as fit into a reply; `hasMore` says that others follow.
+fn fitting<T: Serialize>(rows: impl Iterator<Item = T>) -> Vec<T> {
+    let mut left = ROWS_BYTES;
+    rows.map_while(|row| {
+        left = left.checked_sub(events::size_of_json(&row) + 1)?;
+        Some(row)
+    })
+    .collect()
 }
 
 /// Fails for a name that neither a figure nor a setting of any run has.

@@ -296,3 +296,23 @@ fn report_converts_amounts_only_with_stated_rates() {
     let missing = run.converted_figures("CHF", &Default::default()).unwrap_err();
     assert!(matches!(missing, NotConverted::NoRate { .. }), "{missing}");
 }
+
+#[tokio::test]
+async fn lean_fills_keep_the_currencies_of_their_prices_and_fees() {
+    // Member names of LEAN's serialized order event class.
+    let events = br#"[
+      {"order-id":1,"symbol-value":"USDJPY","status":"filled","fill-price":100,"fill-price-currency":"JPY","fill-quantity":1000,"order-fee-amount":2,"order-fee-currency":"USD","time":1381152600},
+      {"order-id":2,"symbol-value":"EURUSD","status":"filled","fill-price":1.25,"fill-price-currency":"USD","fill-quantity":1000,"order-fee-amount":2,"order-fee-currency":"USD","time":1381152660},
+      {"orderId":3,"symbolValue":"USDJPY","status":"filled","fillPrice":101,"fillPriceCurrency":"JPY","fillQuantity":-1000,"orderFeeAmount":2,"orderFeeCurrency":"USD","time":1381152720},
+      {"orderId":4,"symbolValue":"EURUSD","status":"filled","fillPrice":1.5,"fillPriceCurrency":"USD","fillQuantity":-1000,"time":1381152780}
+    ]"#;
+    let (store, _) = imported(&[events], "");
+    let run = store.runs().unwrap()[0].id.to_string();
+    let kernel = kernel(store);
+    let asked = json!({"runId": run, "timestamp": "2013-10-08T00:00:00Z"});
+    let reply = call_tool(&kernel, "get_state_snapshot", asked).await.unwrap();
+    let pnl = &reply["state"]["pnl"];
+    // 1000 * (101 - 100) yen; 1000 * (1.5 - 1.25) dollars less three fees.
+    assert_eq!(of_currency(pnl, "JPY")["realized"], 1000.0, "{pnl}");
+    assert_eq!(of_currency(pnl, "USD")["realized"], 244.0, "{pnl}");
+}

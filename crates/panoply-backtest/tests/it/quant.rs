@@ -333,7 +333,9 @@ async fn thousand_runs_are_a_table_with_a_warning_about_luck() {
             returns: Some(returns),
             ..CurrencyFigures::default()
         };
-        let header = json!({"strategyName": "S", "parameters": {"fast": n % 10, "slow": n / 10}, "tags": {"fold": n % 5}});
+        // As long as the parameters of a real strategy.
+        let note = format!("{n:0>200}");
+        let header = json!({"strategyName": "S", "parameters": {"fast": n % 10, "slow": n / 10, "note": note}, "tags": {"fold": n % 5}});
         let record = RunRecord {
             id: Guid::new(u128::from(n) + 1),
             status: Status::Completed,
@@ -361,6 +363,17 @@ async fn thousand_runs_are_a_table_with_a_warning_about_luck() {
     assert_eq!(groups.len(), 6, "five folds, and the bundled run without one");
     let second = groups.iter().find(|group| group["value"] == 1).unwrap();
     assert_eq!(second["runs"], 200);
+    let (mut seen, mut replies) = (0, 0);
+    loop {
+        let asked = json!({"query": "S", "limit": 200, "offset": seen});
+        let page = call_tool(&kernel, "query_runs", asked).await.unwrap();
+        seen += page["runs"].as_array().unwrap().len();
+        replies += 1;
+        if page["metadata"]["hasMore"] == false {
+            break;
+        }
+    }
+    assert!(seen >= 1000 && replies < 20, "{seen} runs in {replies} replies");
     let unknown = call_tool(&kernel, "query_runs", json!({"sortBy": "fasst"})).await.unwrap_err();
     assert!(unknown["message"].as_str().unwrap().contains("`fasst`"), "{unknown}");
 }

@@ -36,6 +36,8 @@ const CURVE_DIGITS: u32 = 8;
 pub(crate) struct Books {
     securities: Vec<Security>,
     index: HashMap<Box<str>, usize>,
+    /// The last market price, by the code of the symbol.
+    prices: Vec<Option<Decimal>>,
     fills: FillWriter,
     trades: Vec<Trade>,
     accounts: BTreeMap<String, Account>,
@@ -53,7 +55,7 @@ struct Security {
     currency: String,
     position: Position,
     trade: Option<OpenTrade>,
-    /// The last market price, or that of the last fill while there is none.
+    /// The last market price, or that of the last fill if there is none.
     price: Option<Decimal>,
     unrealized: Decimal,
 }
@@ -86,27 +88,41 @@ pub(crate) struct ClosedBooks {
 }
 
 impl Books {
-    /// Books an event. Returns the symbol if the event is a usable fill.
+    /// Notes a market price of the symbol with a code.
+    pub(crate) fn price(&mut self, code: u32, price: Decimal) {
+        let place = code as usize;
+        if self.prices.len() <= place {
+            self.prices.resize(place + 1, None);
+        }
+        if let Some(own) = self.prices.get_mut(place) {
+            *own = Some(price);
+        }
+    }
+
+    /// Books an event of a symbol and its code. Returns whether the event is a usable fill.
     pub(crate) fn event(
         &mut self,
         seq: u32,
         time: Timestamp,
         event_type: EventType,
-        symbol: Option<&str>,
+        symbol: Option<(&str, u32)>,
         outline: &Outline<'_>,
     ) -> Result<bool, LogError> {
         match (event_type, symbol) {
             (EventType::TradeExecution, symbol) => {
                 let fill = symbol.zip(usable_fill(outline));
                 let booked = match fill {
-                    Some((symbol, fill)) => self.fill(seq, time, symbol, &fill, outline)?,
+                    Some(((symbol, code), fill)) => {
+                        let market = self.prices.get(code as usize).copied().flatten();
+                        self.fill((seq, time), symbol, &fill, market, outline)?
+                    }
                     None => false,
                 };
                 self.unusable_fills += u64::from(!booked);
                 return Ok(booked);
             }
-            (EventType::MarketDataEvent, Some(symbol)) => self.market(time, symbol, outline),
-            (EventType::PositionUpdate, Some(symbol)) => {
+            (EventType::MarketDataEvent, Some((symbol, _))) => self.market(time, symbol, outline),
+            (EventType::PositionUpdate, Some((symbol, _))) => {
                 if let Some(currency) = named_currency(outline.member("Currency")) {
                     let place = self.place_of(symbol);
                     self.set_currency(place, currency);
@@ -140,12 +156,13 @@ impl Books {
         }
     }
 
+    /// Books a fill, given the last market price of its symbol.
     fn fill(
         &mut self,
-        seq: u32,
-        time: Timestamp,
+        (seq, time): (u32, Timestamp),
         symbol: &str,
         fill: &Fill<'_>,
+        market: Option<Decimal>,
         outline: &Outline<'_>,
     ) -> Result<bool, LogError> {
         let place = self.place_of(symbol);
@@ -168,9 +185,8 @@ impl Books {
         self.fills.push(seq, &security.position, fill.price)?;
         let closed = security.book_trade(seq, time, &before, fill, commission, foreign.as_ref());
         self.trades.extend(closed);
-        if security.price.is_none() {
-            security.price = Some(fill.price);
-        }
+        // The same price as in a snapshot.
+        security.price = market.or(Some(fill.price));
         let (was_flat, is_flat) = (before.quantity.is_zero(), security.position.quantity.is_zero());
         let realized = security.position.realized.checked_sub(before.realized).unwrap_or_default();
         let change = security.revalue();
@@ -213,7 +229,6 @@ impl Books {
             return;
         };
         if security.position.quantity.is_zero() {
-            security.price = None;
             return;
         }
         let Some(quote) = prices::quote(outline) else { return };

@@ -22,10 +22,10 @@ pub(crate) struct Quote {
     pub(crate) low: Decimal,
 }
 
-/// Whether the event has a price, without parsing it.
-pub(crate) fn has_price(outline: &Outline<'_>) -> bool {
-    let present = |name: &str| find(outline, name).is_some();
-    LAST.into_iter().any(present) || BID.into_iter().any(present) && ASK.into_iter().any(present)
+/// The price of an event. A bar whose price is null or not a number has none: the price before it
+/// stays the last one.
+pub(crate) fn last_price(outline: &Outline<'_>) -> Option<Decimal> {
+    last_by(&|name| find(outline, name))
 }
 
 /// The prices of an event.
@@ -40,15 +40,23 @@ pub(crate) fn quote_of(json: &str) -> Option<Quote> {
 }
 
 fn quote_by<'a>(find: impl Fn(&str) -> Option<Token<'a>>) -> Option<Quote> {
-    let first =
-        |names: &[&str]| names.iter().find_map(|name| find(name)?.number_text().and_then(decimal));
-    let last = first(&LAST).or_else(|| {
-        let (bid, ask) = (first(&BID)?, first(&ASK)?);
-        bid.checked_add(ask)?.checked_div(Decimal::TWO)
-    })?;
-    let high = first(&HIGH).map_or(last, |high| high.max(last));
-    let low = first(&LOW).map_or(last, |low| low.min(last));
+    let last = last_by(&find)?;
+    let high = first(&find, &HIGH).map_or(last, |high| high.max(last));
+    let low = first(&find, &LOW).map_or(last, |low| low.min(last));
     Some(Quote { last, high, low })
+}
+
+/// Close, last or mid price.
+fn last_by<'a>(find: &impl Fn(&str) -> Option<Token<'a>>) -> Option<Decimal> {
+    first(find, &LAST).or_else(|| {
+        let (bid, ask) = (first(find, &BID)?, first(find, &ASK)?);
+        bid.checked_add(ask)?.checked_div(Decimal::TWO)
+    })
+}
+
+/// The first of these members that is a number.
+fn first<'a>(find: &impl Fn(&str) -> Option<Token<'a>>, names: &[&str]) -> Option<Decimal> {
+    names.iter().find_map(|name| find(name)?.number_text().and_then(decimal))
 }
 
 /// A member of `Data`, or of the properties themselves.
@@ -69,6 +77,7 @@ mod tests {
             (r#"{"Close":7}"#, Some(("7", "7", "7"))),
             (r#"{"Data":{"Volume":7}}"#, None),
             (r#"{"Data":{"Close":"NaN"}}"#, None),
+            (r#"{"Data":{"Close":null,"BidPrice":1.5}}"#, None),
         ];
         for (json, expected) in cases {
             let of = |text: &str| text.parse::<Decimal>().unwrap();
@@ -79,6 +88,8 @@ mod tests {
             });
             assert_eq!(quote_of(json), expected, "{json}");
             assert_eq!(quote(&Outline::of(json)), expected, "{json}");
+            let last = expected.map(|quote| quote.last);
+            assert_eq!(last_price(&Outline::of(json)), last, "{json}");
         }
     }
 }

@@ -275,8 +275,13 @@ impl<'a> SealWriter<'a> {
             codes[2] = self.dictionaries.indicator.push(indicator, seq);
         }
         // An order that is not a GUID does not make a fill unusable; a number that is none does.
-        let is_fill =
-            self.books.event(seq, row.timestamp, row.event_type, symbol.as_deref(), outline)?;
+        let is_market = row.event_type == EventType::MarketDataEvent && symbol.is_some();
+        let price = if is_market { prices::last_price(outline) } else { None };
+        if let Some(price) = price {
+            self.books.price(codes[0], price);
+        }
+        let security = symbol.as_deref().map(|symbol| (symbol, codes[0]));
+        let is_fill = self.books.event(seq, row.timestamp, row.event_type, security, outline)?;
         if let (true, Some(symbol)) = (is_fill, &symbol) {
             self.dictionaries.fill_state.push(symbol, seq);
         }
@@ -295,7 +300,7 @@ impl<'a> SealWriter<'a> {
             (EventType::PositionUpdate, Some(symbol), _) => {
                 self.dictionaries.position_state.push(&symbol, seq);
             }
-            (EventType::MarketDataEvent, Some(symbol), _) if prices::has_price(outline) => {
+            (EventType::MarketDataEvent, Some(symbol), _) if price.is_some() => {
                 self.dictionaries.price_state.push(&symbol, seq);
             }
             (EventType::IndicatorCalculation, symbol, Some(indicator)) => {
