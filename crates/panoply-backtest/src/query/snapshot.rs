@@ -385,13 +385,21 @@ impl SealedRun {
     /// The currency of a log that names one only, before and after the time of the snapshot: a
     /// second one that appears later must not change what an earlier amount was in.
     fn only_currency(&self) -> Result<Option<String>, LogError> {
-        let mut named: BTreeSet<String> =
-            self.head().curves.iter().map(|curve| curve.currency.clone()).collect();
-        named.extend(self.securities()?.0.iter().map(|(_, currency)| currency.to_string()));
+        let mut only: Option<String> = None;
+        let mut is_only = |currency: &str| match &only {
+            _ if currency.is_empty() => true,
+            Some(own) => own == currency,
+            None => {
+                only = Some(currency.to_owned());
+                true
+            }
+        };
+        let securities = self.securities()?;
         let reported = self.values(Dictionary::PnlState, usize::MAX)?;
-        named.extend(reported.into_iter().map(|(currency, _)| currency.into_string()));
-        named.remove("");
-        let only = if named.len() == 1 { named.pop_first() } else { None };
+        let is_one = self.head().curves.iter().all(|curve| is_only(&curve.currency))
+            && securities.0.iter().all(|(_, currency)| is_only(currency))
+            && reported.iter().all(|(currency, _)| is_only(currency));
+        let only = only.filter(|_| is_one);
         Ok(only)
     }
 

@@ -258,7 +258,9 @@ fn query_looks_only_at_events_that_the_indexes_leave() {
         ("SecuritySymbol = 'none'", None, 0, 0, 0),
         ("SecuritySymbol = 'S3' and Value >= 15000.5", None, 250, 928, 1),
         ("Value < 100", None, 100, 4_096, 1),
-        ("8191.5 < Value and Value <= 8192.5", None, 1, 4_096, 1),
+        // A block that ends with the bound itself is looked at: its extremes are rounded.
+        ("8191.5 < Value and Value <= 8192.5", None, 1, 8_192, 2),
+        ("8191.6 < Value and Value <= 8192.5", None, 1, 4_096, 1),
         ("Value > 1000000", None, 0, 0, 0),
         ("IndicatorName = 'SMA' and severity = 'Error'", None, 0, 0, 0),
         // Half of the events are before the range.

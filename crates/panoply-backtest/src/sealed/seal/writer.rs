@@ -275,13 +275,16 @@ impl<'a> SealWriter<'a> {
             codes[2] = self.dictionaries.indicator.push(indicator, seq);
         }
         // An order that is not a GUID does not make a fill unusable; a number that is none does.
-        let is_market = row.event_type == EventType::MarketDataEvent && symbol.is_some();
-        let price = if is_market { prices::last_price(outline) } else { None };
+        // A bar with an error is no price of the state, and none of the curve.
+        let is_market = row.event_type == EventType::MarketDataEvent;
+        let is_priced = is_market && symbol.is_some() && !flags.contains(Flags::PROPERTY_ERROR);
+        let price = if is_priced { prices::last_price(outline) } else { None };
         if let Some(price) = price {
             self.books.price(codes[0], price);
         }
         let security = symbol.as_deref().map(|symbol| (symbol, codes[0]));
-        let is_fill = self.books.event(seq, row.timestamp, row.event_type, security, outline)?;
+        let is_fill = (!is_market || price.is_some())
+            && self.books.event(seq, row.timestamp, row.event_type, security, outline)?;
         if let (true, Some(symbol)) = (is_fill, &symbol) {
             self.dictionaries.fill_state.push(symbol, seq);
         }
