@@ -226,6 +226,8 @@ async fn off_topic_query_with_a_common_word_has_no_hits() {
         "weather forecast in Berlin tomorrow",
         "เช่าคอนโดใกล้รถไฟฟ้า",
         "ตารางเดินรถไฟเชียงใหม่",
+        // `บอล` (ball) is a syllable of `ฟอร์บอล` (phorbol) and of `เมแทบอลิซึม` (metabolism).
+        "ผลบอลเมื่อคืน",
     ] {
         let data = found(&kernel, json!({"query": query})).await;
         assert_eq!(ids(&data), Vec::<String>::new(), "{query}");

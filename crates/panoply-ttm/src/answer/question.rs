@@ -100,7 +100,14 @@ impl ParsedQuestion {
     ) -> Self {
         let (text, tokens) = engine.cut(question);
         let units = engine.units(question);
-        let places = group_by_range(&text, &tokens, mentions);
+        let mut places = group_by_range(&text, &tokens, mentions);
+        // What is spelt right is no misspelt name: `Xanax` is not `Panax`, and `เป็นไรมั้ย` (does it
+        // matter) is not `เป็นไข้` (fever).
+        let known = catalog.patient_words.ranges(catalog, &text, &tokens);
+        places.retain(|(place, mentions)| {
+            let holds = |range: &Range<usize>| range.start <= place.start && place.end <= range.end;
+            mentions.iter().any(|mention| mention.certainty >= 1.0) || !known.iter().any(holds)
+        });
         let mut named_entities: Vec<(Range<usize>, NamedEntity)> = Vec::new();
         for (range, mentions) in places {
             let weight = units
@@ -127,6 +134,14 @@ impl ParsedQuestion {
             .map(|(range, _)| range.clone())
             .collect();
         let mut safety = catalog.patient_words.read(catalog, &text, &tokens, &entity_ranges);
+        // `not pregnant` and `as a child` name no patient group.
+        named_entities.retain(|(place, entity)| {
+            let is_denied = safety.denied.iter().any(|range| overlap(range, place));
+            let holds = |range: &Range<usize>| range.start <= place.start && place.end <= range.end;
+            let is_masked = entity.ids.iter().all(|(kind, _)| *kind == EntityKind::Caution)
+                && safety.masked.iter().any(holds);
+            entity.is_subject() || !(is_denied || is_masked)
+        });
         let read = safety.ranges.clone();
         for (place, entity) in named_entities.iter().filter(|(_, entity)| !entity.is_subject()) {
             // `เหล้า` inside `ติดเหล้า` was already read as part of the longer phrase.

@@ -1,5 +1,5 @@
-//! Matches records to drugs: by name, by a class of the drug, or by a member of the requested
-//! class.
+//! Matches records to drugs: by name, by a class of the drug, by a member of the requested class,
+//! or by a medicine that belongs to the requested and to the recorded class.
 
 use super::DrugMatch;
 use super::medicines::MedicineCatalog;
@@ -27,7 +27,11 @@ pub(super) fn interaction_concerns(
         });
         member.filter(|_| medicines.get(drug).is_some_and(|known| known.is_class))
     };
-    let (through, verified) = class.or_else(member)?;
+    let shared = || {
+        let member = named.iter().find_map(|one| medicines.shared_member(drug, one));
+        member.map(|member| (member.to_owned(), false))
+    };
+    let (through, verified) = class.or_else(member).or_else(shared)?;
     Some(DrugMatch { drug: drug.to_owned(), through: Some(through), verified })
 }
 

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize;
 
 use super::phrases::{Found, Phrases};
+use super::transliteration::{Folded, MIN_FOLDED};
 use crate::model::{Bilingual, Drug};
+use crate::text::spans::overlap;
 use crate::text::{Token, is_thai, normalize};
 
 /// All medicines and classes.
@@ -20,6 +22,10 @@ pub struct MedicineCatalog {
     by_name: HashMap<String, Vec<usize>>,
     by_key: HashMap<String, usize>,
     phrases: Phrases,
+    /// Folded Thai spellings.
+    folded: Phrases,
+    /// For each pair of classes a medicine that belongs to both.
+    shared: HashMap<(String, String), String>,
 }
 
 /// A medicine or drug class.
@@ -163,14 +169,29 @@ impl MedicineCatalog {
         found
     }
 
-    /// Finds medicines in a normalised text.
+    /// Returns a medicine that belongs to both classes: carbamazepine is an antiepileptic and a
+    /// substrate of CYP3A4.
+    pub(super) fn shared_member(&self, class: &str, other: &str) -> Option<&str> {
+        self.shared.get(&(class.to_owned(), other.to_owned())).map(String::as_str)
+    }
+
+    /// Finds medicines in a normalised text, Thai names also in another spelling of their sound.
     pub(super) fn find(
         &self,
         text: &str,
         tokens: &[Token],
     ) -> Vec<(std::ops::Range<usize>, Vec<&str>)> {
-        let found = self.phrases.find(text, tokens).into_iter();
+        let mut found = self.phrases.find(text, tokens);
+        let key = Folded::of(text);
+        for mut other in self.folded.find(&key.text, &[]) {
+            other.range = key.source(text, &other.range);
+            if !found.iter().any(|known| overlap(&known.range, &other.range)) {
+                found.push(other);
+            }
+        }
+        found.sort_by_key(|found| found.range.start);
         found
+            .into_iter()
             .map(|Found { range, targets }| {
                 let keys = targets.iter().filter_map(|place| self.list.get(*place));
                 (range, keys.map(|one| one.name.as_str()).collect())
@@ -283,16 +304,39 @@ impl MedicineDraft {
         });
         let phrases =
             Phrases::new(content.map(|(spelling, place)| (spelling.as_str(), Some(*place))))?;
-        Ok(MedicineCatalog { list: self.list, by_name, by_key: self.by_key, phrases })
+        let folded: Vec<(String, usize)> = self
+            .spellings
+            .iter()
+            .filter(|(spelling, _)| spelling.chars().all(is_thai))
+            .map(|(spelling, place)| (Folded::of(normalize(spelling).text()).text, *place))
+            .filter(|(key, _)| key.chars().count() >= MIN_FOLDED)
+            .collect();
+        let folded = Phrases::new(folded.iter().map(|(key, place)| (key.as_str(), Some(*place))))?;
+        let shared = self.shared_members();
+        let Self { list, by_key, .. } = self;
+        Ok(MedicineCatalog { list, by_name, by_key, phrases, folded, shared })
     }
 
-    /// A caution that names a member concerns a question about its class: `anti-seizure drugs`
-    /// include phenytoin.
+    /// Returns the first medicine of each pair of classes.
+    fn shared_members(&self) -> HashMap<(String, String), String> {
+        let mut shared = HashMap::new();
+        for member in self.list.iter().filter(|one| !one.is_class) {
+            for class in &member.classes {
+                for other in member.classes.iter().filter(|other| other.class != class.class) {
+                    let pair = (class.class.clone(), other.class.clone());
+                    shared.entry(pair).or_insert_with(|| member.name.clone());
+                }
+            }
+        }
+        shared
+    }
+
+    /// A caution that covers a member, by name or through another of its classes, concerns a
+    /// question about its class: `anti-seizure drugs` include phenytoin, a substrate of CYP2C9.
     fn cover_classes_by_members(&mut self) {
         let mut covered: Vec<(usize, Coverage)> = Vec::new();
         for member in self.list.iter().filter(|one| !one.is_class) {
-            let direct = member.cautions.iter().filter(|one| one.through.is_none());
-            for code in direct.map(|one| &one.code) {
+            for code in member.cautions.iter().map(|one| &one.code) {
                 for class in &member.classes {
                     let Some(place) = self.by_key.get(&class.class) else { continue };
                     let through = Some(member.name.clone());

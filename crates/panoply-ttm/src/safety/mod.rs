@@ -10,6 +10,7 @@
 //! says so.
 
 pub mod alerts;
+mod denial;
 mod drugs;
 mod emergencies;
 mod gather;
@@ -18,6 +19,7 @@ mod medicines;
 mod patient;
 mod phrases;
 mod records;
+mod transliteration;
 
 use std::collections::BTreeSet;
 

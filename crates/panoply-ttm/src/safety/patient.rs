@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::denial::{Stated, is_denied};
 use super::groups::{CoverKind, Group, OLDER, age_limit};
 use super::phrases::{Found, Phrases};
 use crate::catalog::HerbCatalog;
@@ -66,6 +67,22 @@ impl Patient {
         }
     }
 
+    /// `I am breastfeeding my 4-month-old` asks for the mother: her child is concerned through her
+    /// milk only. `given` says that the question is about giving something to the child.
+    fn set_apart_breastfed(&mut self, given: bool) {
+        if given || !self.groups.iter().any(|id| id == "breastfeeding") {
+            return;
+        }
+        if let Some(age) = self.age_months.filter(|age| *age < 18 * 12) {
+            self.age_months = None;
+            push_unique(&mut self.groups, if age < 12 { "infants" } else { "children" });
+        }
+        let is_child = |id: &String| matches!(id.as_str(), "children" | "infants");
+        let (children, groups) = std::mem::take(&mut self.groups).into_iter().partition(is_child);
+        self.groups = groups;
+        self.implied.extend::<Vec<String>>(children);
+    }
+
     /// A known age excludes cautions with a lower age limit.
     fn is_too_old(&self, code: &str) -> bool {
         let limit = age_limit(code).filter(|_| code != "CHILD");
@@ -90,6 +107,10 @@ pub struct ParsedPatient {
     pub ranges: Vec<Range<usize>>,
     /// Groups and medicines of each phrase.
     pub phrases: Vec<(Range<usize>, Vec<String>)>,
+    /// Ranges of denied phrases: `not pregnant`. They are in `ranges`, but add no group.
+    pub denied: Vec<Range<usize>>,
+    /// Ranges of phrases that describe no patient although a part of them would: `as a child`.
+    pub masked: Vec<Range<usize>>,
     /// Candidate drugs of each medicine phrase.
     pub medicine_phrases: Vec<Vec<String>>,
     /// Whether the question asks if something is allowed or dangerous.
@@ -98,7 +119,15 @@ pub struct ParsedPatient {
     pub asks_use: bool,
 }
 
+/// Groups that `not` alone denies.
+const STATES: [&str; 2] = ["pregnancy", "breastfeeding"];
+
 impl ParsedPatient {
+    fn deny(&mut self, range: Range<usize>) {
+        self.ranges.push(range.clone());
+        self.denied.push(range);
+    }
+
     /// Adds cautions and medicines found by the entity linker, including misspelt ones.
     pub fn note<'i>(
         &mut self,
@@ -153,6 +182,14 @@ impl PatientWords {
         Ok(Self { groups: Phrases::new(phrases)?, permission: Phrases::new(asked.chain(used))? })
     }
 
+    /// Returns the ranges of the groups, medicines and permission cues of a normalised text.
+    pub fn ranges(&self, catalog: &HerbCatalog, text: &str, tokens: &[Token]) -> Vec<Range<usize>> {
+        let phrases = [&self.groups, &self.permission];
+        let phrases = phrases.into_iter().flat_map(|phrases| phrases.find(text, tokens));
+        let medicines = catalog.medicines.find(text, tokens).into_iter().map(|(range, _)| range);
+        phrases.map(|found| found.range).chain(medicines).collect()
+    }
+
     /// Parses a normalised question. `taken` has the ranges of herb and formulation names, which
     /// are not patient phrases.
     pub fn read(
@@ -165,7 +202,8 @@ impl PatientWords {
         let free = |range: &Range<usize>| {
             !taken.iter().any(|other| range.start < other.end && other.start < range.end)
         };
-        let mut reading = ParsedPatient::default();
+        let masked = self.groups.masked(text, tokens);
+        let mut reading = ParsedPatient { masked, ..ParsedPatient::default() };
         for found in self.permission.find(text, tokens) {
             reading.asks_permission |= found.targets.contains(&0) && free(&found.range);
             reading.asks_use |= found.targets.contains(&1) && free(&found.range);
@@ -186,6 +224,10 @@ impl PatientWords {
             if !free(&range) || groups.iter().any(|found| holds(&found.range, &range)) {
                 continue;
             }
+            if is_denied(text, &range, Stated::Medicine) {
+                reading.deny(range);
+                continue;
+            }
             for key in &keys {
                 push_unique(&mut reading.patient.medicines, key);
             }
@@ -198,6 +240,12 @@ impl PatientWords {
             // `ยาเบาหวาน` is a medicine that implies diabetes.
             let inside = medicine_places.iter().any(|place| holds(place, &found.range));
             let groups = found.targets.iter().filter_map(|place| catalog.groups.get(*place));
+            let is_state = |group: &Group| STATES.contains(&group.id.as_str());
+            let stated = if groups.clone().all(is_state) { Stated::State } else { Stated::Group };
+            if is_denied(text, &found.range, stated) {
+                reading.deny(found.range);
+                continue;
+            }
             let ids = groups.clone().map(|group| group.id.clone()).collect();
             reading.phrases.push((found.range.clone(), ids));
             for group in groups {
@@ -213,9 +261,18 @@ impl PatientWords {
             reading.patient.age_months = Some(months);
             reading.ranges.push(range);
         }
+        let given = tokens.iter().any(|token| GIVING.contains(&token.text(text)))
+            || reading.ranges.iter().any(|range| {
+                let phrase = text.get(range.clone()).unwrap_or_default();
+                phrase.starts_with("ให้ลูก") && !phrase.contains("นม") && !phrase.contains("ดูด")
+            });
+        reading.patient.set_apart_breastfed(given);
         reading
     }
 }
+
+/// Words of a question about giving something to a child.
+const GIVING: [&str; 5] = ["give", "giving", "gave", "given", "ป้อน"];
 
 /// Words before or after a number that make it an age.
 const YEARS: [&str; 9] = ["year", "years", "yr", "yrs", "yo", "ปี", "ขวบ", "y", "ขวบปี"];
@@ -236,8 +293,10 @@ fn age(text: &str, tokens: &[Token]) -> Option<(u16, Range<usize>)> {
             (place + 1..).map(word).take(6).filter(|word| !matches!(*word, "-" | " ")).collect();
         let [next, then, ..] = words.as_slice() else { continue };
         let before = (1..=3).filter_map(|back| Some(word(place.checked_sub(back)?)));
-        let told_before =
-            before.clone().any(|word| BEFORE.contains(&word) || word.ends_with("อายุ"));
+        // The segmentation may cut `ต่ำกว่า` in two.
+        let lead = text.get(..token.range.start).unwrap_or_default().trim_end();
+        let told_before = lead.ends_with("ต่ำกว่า")
+            || before.clone().any(|word| BEFORE.contains(&word) || word.ends_with("อายุ"));
         let told_behind = OLD.contains(then) || *next == "ขวบ" || matches!(*next, "yo" | "old");
         let months = if MONTHS.contains(next) && (told_behind || told_before) {
             number
@@ -252,7 +311,8 @@ fn age(text: &str, tokens: &[Token]) -> Option<(u16, Range<usize>)> {
         };
         // `under 25` does not include 25.
         let before = (1..=2).filter_map(|back| Some(word(place.checked_sub(back)?)));
-        let is_limit = before.into_iter().any(|word| matches!(word, "under" | "below" | "ต่ำกว่า"));
+        let is_limit = lead.ends_with("ต่ำกว่า")
+            || before.into_iter().any(|word| matches!(word, "under" | "below"));
         let months = if is_limit { months.saturating_sub(1) } else { months };
         if months <= 130 * 12 {
             return Some((months, token.range.clone()));

@@ -65,6 +65,19 @@ impl Phrases {
 
     /// Returns the matches in order; overlaps are resolved to the longest.
     pub(super) fn find(&self, text: &str, tokens: &[Token]) -> Vec<Found> {
+        let content = self.longest(text, tokens);
+        let content = content.into_iter().filter(|(_, phrase)| !phrase.targets.is_empty());
+        content.map(|(range, phrase)| Found { range, targets: phrase.targets.clone() }).collect()
+    }
+
+    /// Returns the ranges of masks.
+    pub(super) fn masked(&self, text: &str, tokens: &[Token]) -> Vec<Range<usize>> {
+        let masks = self.longest(text, tokens).into_iter();
+        masks.filter(|(_, phrase)| phrase.targets.is_empty()).map(|(range, _)| range).collect()
+    }
+
+    /// Returns the longest phrases in order.
+    fn longest(&self, text: &str, tokens: &[Token]) -> Vec<(Range<usize>, &Phrase)> {
         let mut found: Vec<(Range<usize>, &Phrase)> = Vec::new();
         for hit in self.automaton.find_overlapping_iter(text) {
             let Some(phrase) = self.phrases.get(hit.pattern().as_usize()) else { continue };
@@ -86,8 +99,7 @@ impl Phrases {
             }
         }
         selected.sort_by_key(|(range, _)| range.start);
-        let content = selected.into_iter().filter(|(_, phrase)| !phrase.targets.is_empty());
-        content.map(|(range, phrase)| Found { range, targets: phrase.targets.clone() }).collect()
+        selected
     }
 }
 

@@ -94,6 +94,16 @@ impl AnalyzedQuery {
         (all, of_names)
     }
 
+    /// Returns the only content word of a query that has stop words too.
+    pub(super) fn lone_word(&self) -> Option<&Token> {
+        let words = self.tokens.iter().zip(&self.stop_words);
+        let is_word = |token: &&Token| token.kind != TokenKind::Sign;
+        let mut content =
+            words.clone().filter(|(_, stop)| !**stop).map(|(token, _)| token).filter(is_word);
+        let lone = content.next().filter(|_| content.next().is_none())?;
+        (words.map(|(token, _)| token).filter(is_word).count() > 1).then_some(lone)
+    }
+
     pub(super) fn language(&self) -> TextLanguage {
         let thai = |token: &Token| matches!(token.kind, TokenKind::Thai | TokenKind::Unknown);
         if self.tokens.iter().any(thai) { TextLanguage::Th } else { TextLanguage::En }

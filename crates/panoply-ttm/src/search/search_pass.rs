@@ -33,6 +33,13 @@ const MIN_COSINE: f32 = 0.6;
 /// Minimum share of the idf of a query without an entity that one document must contain: no
 /// document is about `stock prices today`, although some say `today`.
 const MIN_COVERAGE: f32 = 0.4;
+/// Minimum number of trigrams of a query that can tell similar spelling: a word of three letters is
+/// one trigram, which lies in many words.
+const MIN_TRIGRAMS: usize = 2;
+/// A lone Thai word of at most this many letters in fewer than so many documents is a syllable of a
+/// transliterated name: `บอล` (ball) of `ฟอร์บอล` (phorbol).
+const MAX_SYLLABLE: usize = 3;
+const MIN_SYLLABLE_DOCUMENTS: usize = 3;
 
 /// State of one query.
 pub(super) struct SearchPass<'r> {
@@ -183,7 +190,8 @@ impl<'r> SearchPass<'r> {
     ) -> bool {
         let single_part = !(self.counts(Part::Words) && self.counts(Part::Lexicon));
         let shared = (words > 0.0 || lexicon > 0.0) && on_topic;
-        let similar = trigrams >= MIN_TRIGRAM_SHARE
+        let is_spelt = self.analyzed.trigrams.len() >= MIN_TRIGRAMS;
+        let similar = (is_spelt && trigrams >= MIN_TRIGRAM_SHARE)
             || (vectors >= MIN_COSINE && (on_topic || !self.mentions.is_empty()))
             || (vectors > 0.0 && self.engine.has_configured_embedder());
         single_part || links > 0.0 || shared || similar
@@ -202,9 +210,18 @@ impl<'r> SearchPass<'r> {
             let ceiling = own.ceiling.max(translated.ceiling);
             translated.of.into_iter().any(|score| score >= MIN_COVERAGE * ceiling && score > 0.0)
         };
+        let is_covered = || covers(&self.engine.index().words) || covers(&self.candidates.words);
         self.mentions.iter().any(|mention| mention.certainty >= 1.0)
-            || covers(&self.engine.index().words)
-            || covers(&self.candidates.words)
+            || !self.is_lone_syllable() && is_covered()
+    }
+
+    /// Returns whether a query of several words has one content word, and that is a syllable.
+    fn is_lone_syllable(&self) -> bool {
+        let Some(lone) = self.analyzed.lone_word() else { return false };
+        let text = lone.text(&self.analyzed.text);
+        lone.kind == TokenKind::Thai
+            && text.chars().count() <= MAX_SYLLABLE
+            && self.statistics.document_frequency(Term::word(text)) < MIN_SYLLABLE_DOCUMENTS
     }
 
     /// Returns kind and properties of the document at a place.
