@@ -112,11 +112,10 @@ fn breastfed_or_former_child_is_not_the_patient() {
 #[test]
 fn what_is_given_to_a_breastfed_child_is_judged_for_the_child() {
     // Manthathat is contraindicated under 1 year and has no record for breastfeeding.
-    let outcome =
-        Asked::new().answer("I am breastfeeding. Can I give Manthathat to my 6-month-old?");
-    let first = &outcome.dangers[0];
-    assert!(first.asked, "{first:?}");
-    assert!(first.citation.span.contains("infants under 1 year"), "{}", first.citation.span);
+    Asked::new().check(&[(
+        "I am breastfeeding. Can I give Manthathat to my 6-month-old?",
+        "infants under 1 year",
+    )]);
 }
 
 #[test]

@@ -174,8 +174,9 @@ pub(super) fn gaps(
         gaps.push(Gap::NothingChecked(entity.clone()));
     }
     // The groups describe one person: `grandma with a weak heart`. A record that concerns this
-    // person through any of them makes "nothing is recorded" false.
-    if !found.iter().any(Alert::is_asked) {
+    // person through any of them, or through the age, makes "nothing is recorded" false.
+    let concerned = |alerts: &[Alert<'_>]| alerts.iter().any(Alert::is_asked);
+    if !concerned(&found) && !concerned(&alerts(catalog, entities, &asked.patient)) {
         let of_group = |group: &String| Gap::NoGroupRecord(entity.clone(), group.clone());
         gaps.extend(patient.groups.iter().map(of_group));
     }
