@@ -104,7 +104,8 @@ pub(crate) fn source(snapshot: &Snapshot) -> (PnlOrigin, Option<String>) {
     }
 }
 
-/// Formats a snapshot within the budget. Returns whether something was omitted.
+/// Formats a snapshot within the budget. Returns whether something was omitted: orders before
+/// anything else, since there may be thousands and the reply has their number.
 pub(crate) fn write(
     snapshot: &Snapshot,
     pnl: Pnl,
@@ -120,14 +121,6 @@ pub(crate) fn write(
         }
         positions.push(position);
     }
-    let mut active_orders = Vec::new();
-    for open in &snapshot.orders {
-        let order = SizedJson::of(&order(open))?;
-        if !remaining.take(order.len()) {
-            break;
-        }
-        active_orders.push(order);
-    }
     let mut indicators = Vec::new();
     for (name, security_symbol, event) in &snapshot.indicators {
         let value = scan::member(event.properties(), "Value").and_then(|token| token.number_text());
@@ -139,6 +132,14 @@ pub(crate) fn write(
             break;
         }
         indicators.push(indicator);
+    }
+    let mut active_orders = Vec::new();
+    for open in &snapshot.orders {
+        let order = SizedJson::of(&order(open))?;
+        if !remaining.take(order.len()) {
+            break;
+        }
+        active_orders.push(order);
     }
     let state = State { positions, indicators, active_orders, pnl };
     Ok((state, remaining.truncated))

@@ -232,3 +232,27 @@ async fn groups_of_trades_stay_within_the_budget_and_say_what_is_left() {
     assert_eq!(whole["groups"].as_array().unwrap().len(), 400);
     assert_eq!(whole["metadata"]["hasMore"], false);
 }
+
+#[tokio::test]
+async fn many_open_orders_do_not_displace_indicators() {
+    let mut log = Log::default();
+    for number in 0..300 {
+        let order = format!("00000000-0000-4000-8000-{number:012}");
+        let placed = format!(
+            r#"{{"StateType":"Order","OrderStatus":"Placed","OrderId":"{order}","SecuritySymbol":"A","Direction":"Buy","Quantity":1,"Price":2}}"#
+        );
+        log.add("2024-03-01T10:00:00", "StateChange", &placed);
+    }
+    for name in ["EMA", "RSI"] {
+        let value = format!(r#"{{"IndicatorName":"{name}","SecuritySymbol":"A","Value":1}}"#);
+        log.add("2024-03-01T10:01:00", "IndicatorCalculation", &value);
+    }
+    let asked = json!({"timestamp": "2024-03-01T11:00:00Z", "maxTokens": 2000});
+    let cut = ask(&log.kernel(), "get_state_snapshot", asked).await;
+    assert_eq!(cut["state"]["indicators"].as_array().unwrap().len(), 2);
+    assert!(!cut["state"]["activeOrders"].as_array().unwrap().is_empty());
+    assert_eq!(
+        (&cut["metadata"]["activeOrderCount"], &cut["metadata"]["truncated"]),
+        (&json!(300), &json!(true))
+    );
+}
