@@ -130,7 +130,8 @@ async function ranking({ frame, reply, what }) {
 async function otherPeriod({ frame, server, lang, what }) {
   await frame.getByRole("button", { name: lang === "th" ? "3 เดือน" : "3 months" }).click();
   const reply = await server.call("get_rmf_fund_performance", { period: "3m", limit: 5 });
-  await frame.getByText(reply.structuredContent.funds[0].symbol, { exact: true }).waitFor();
+  // Its figure, not its code: the same fund leads other periods too.
+  await frame.getByText(percent(reply.structuredContent.funds[0].performance)).first().waitFor();
   await ranking({ frame, reply, what: `${what}, three months` });
 }
 
