@@ -1,7 +1,7 @@
 // Purchases and the dates that matter: when RMF units may be sold.
 
 import { date, number } from "../common/format";
-import { Field, Rows, Tiles, useTool, Wait } from "./parts";
+import { DraftInput, Field, Rows, Tiles, useTool, Wait } from "./parts";
 import { reader, t, useTab } from "./state";
 
 interface Purchase {
@@ -19,11 +19,11 @@ export function Holding() {
   return (
     <>
       <form onSubmit={(event) => event.preventDefault()}>
-        <div class="fields"><Field label={t("Date of birth", "วันเกิด")} hint={t("Kept in this tab only", "เก็บไว้ในแท็บนี้เท่านั้น")}>{(id) => <input id={id} type="date" value={birth} onChange={(event) => setBirth(event.currentTarget.value)} />}</Field></div>
+        <div class="fields"><Field label={t("Date of birth", "วันเกิด")} hint={t("Kept in this tab only", "เก็บไว้ในแท็บนี้เท่านั้น")}>{(id) => <DraftInput id={id} type="date" value={birth} change={setBirth} />}</Field></div>
         {purchases.map((one, place) => (
           <div class="fields" key={place}>
-            <Field label={t(`Purchase ${place + 1}: date`, `ซื้อครั้งที่ ${place + 1}: วันที่`)}>{(id) => <input id={id} type="date" value={one.date} onChange={(event) => change(place, { date: event.currentTarget.value })} />}</Field>
-            <Field label={t("Amount, baht", "จำนวนเงิน (บาท)")}>{(id) => <input id={id} type="number" min={0} value={one.amount} onChange={(event) => change(place, { amount: event.currentTarget.value })} />}</Field>
+            <Field label={t(`Purchase ${place + 1}: date`, `ซื้อครั้งที่ ${place + 1}: วันที่`)}>{(id) => <DraftInput id={id} type="date" value={one.date} change={(date) => change(place, { date })} />}</Field>
+            <Field label={t("Amount, baht", "จำนวนเงิน (บาท)")}>{(id) => <DraftInput id={id} type="number" min={0} value={one.amount} change={(amount) => change(place, { amount })} />}</Field>
           </div>
         ))}
         <p class="actions"><button type="button" onClick={() => setPurchases([...purchases, { date: "", amount: "" }])}>{t("Add a purchase", "เพิ่มรายการซื้อ")}</button></p>

@@ -86,6 +86,12 @@ export function Field({ label, hint, children }: { label: string; hint?: string;
   );
 }
 
+/** An input that tells its value when it is left or Enter is pressed. What is typed stays until then: a reply that arrives meanwhile draws the page again, with the old value. */
+export function DraftInput({ value, change, ...rest }: Omit<JSX.InputHTMLAttributes<HTMLInputElement>, "value"> & { value: string | number; change: (value: string) => void }): JSX.Element {
+  const [draft, setDraft] = useState<string | null>(null);
+  return <input {...rest} value={draft ?? value} onInput={(event) => setDraft(event.currentTarget.value)} onChange={(event) => change(event.currentTarget.value)} onBlur={() => setDraft(null)} />;
+}
+
 export function Choice({ label, value, options, choose }: { label: string; value: string; options: [string, string][]; choose: (value: string) => void }): JSX.Element {
   return (
     <Field label={label}>
@@ -100,16 +106,15 @@ export function Choice({ label, value, options, choose }: { label: string; value
 
 /** A slider with the figure beside it, which can be typed too. */
 export function Slider({ label, value, min, max, step, unit, change }: { label: string; value: number; min: number; max: number; step: number; unit: string; change: (value: number) => void }): JSX.Element {
-  const input = (event: JSX.TargetedEvent<HTMLInputElement>) => {
-    const typed = Number(event.currentTarget.value);
-    if (Number.isFinite(typed)) change(typed);
+  const typed = (text: string) => {
+    if (Number.isFinite(Number(text))) change(Number(text));
   };
   return (
     <Field label={label}>
       {(id) => (
         <div class="slider">
-          <input type="range" min={min} max={max} step={step} value={value} aria-label={`${label} (${unit})`} onInput={input} />
-          <input id={id} type="number" inputMode="decimal" min={min} step={step} value={value} onChange={input} />
+          <input type="range" min={min} max={max} step={step} value={value} aria-label={`${label} (${unit})`} onInput={(event) => typed(event.currentTarget.value)} />
+          <DraftInput id={id} type="number" inputMode="decimal" min={min} step={step} value={value} change={typed} />
           <span class="quiet">{unit}</span>
         </div>
       )}

@@ -5,7 +5,7 @@ import type { Reply } from "../common/bridge";
 import { h } from "../common/dom";
 import { amount, number } from "../common/format";
 import { ask } from "./client";
-import { Choice, Empty, Field, Loading, Problem, Rows } from "./parts";
+import { Choice, DraftInput, Empty, Field, Loading, Problem, Rows } from "./parts";
 import { reader, t, useTab } from "./state";
 
 /** Runs of one request, so that a reply stays within its limit, and of a picture. */
@@ -48,7 +48,7 @@ export function SweepTable({ open }: { open: (runId: string) => void }) {
       <form onSubmit={(event) => { event.preventDefault(); setSort(null); setQuery(typed.trim()); }}>
         <div class="fields">
           <Field label={t("Strategy, source or tag", "กลยุทธ์ แหล่งที่มา หรือแท็ก")}>{(id) => <input id={id} type="search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />}</Field>
-          <Field label={t("Currency", "สกุลเงิน")} hint={t("For runs with several, such as USD", "สำหรับรายการที่มีหลายสกุล เช่น USD")}>{(id) => <input id={id} value={currency} maxLength={32} onChange={(event) => { setSort(null); setCurrency(event.currentTarget.value.trim()); }} />}</Field>
+          <Field label={t("Currency", "สกุลเงิน")} hint={t("For runs with several, such as USD", "สำหรับรายการที่มีหลายสกุล เช่น USD")}>{(id) => <DraftInput id={id} value={currency} maxLength={32} change={(typed) => { setSort(null); setCurrency(typed.trim()); }} />}</Field>
         </div>
         <p class="actions"><button type="submit">{t("Search", "ค้นหา")}</button></p>
       </form>

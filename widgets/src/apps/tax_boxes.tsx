@@ -1,7 +1,7 @@
 // What to enter on the tax return, and the tax that follows.
 
 import { amount, date } from "../common/format";
-import { Choice, Field, Rows, Tiles, useTool, Wait } from "./parts";
+import { Choice, DraftInput, Field, Rows, Tiles, useTool, Wait } from "./parts";
 import { reader, t, useTab } from "./state";
 import { pounds } from "./tax_format";
 
@@ -19,7 +19,7 @@ export function Boxes({ text }: { text: string }) {
           <>
             <div class="fields noprint">
               <Choice label={t("Tax year", "ปีภาษี")} value={chosen} options={periods.map((one) => [one, one])} choose={setYear} />
-              <Field label={t("Taxable income of that year, £", "เงินได้สุทธิของปีนั้น (£)")} hint={t("After the personal allowance. It decides the rate.", "หลังหักค่าลดหย่อนส่วนตัว ใช้กำหนดอัตราภาษี")}>{(id) => <input id={id} type="number" min={0} step={100} value={income} onChange={(event) => setIncome(event.currentTarget.value)} />}</Field>
+              <Field label={t("Taxable income of that year, £", "เงินได้สุทธิของปีนั้น (£)")} hint={t("After the personal allowance. It decides the rate.", "หลังหักค่าลดหย่อนส่วนตัว ใช้กำหนดอัตราภาษี")}>{(id) => <DraftInput id={id} type="number" min={0} step={100} value={income} change={setIncome} />}</Field>
             </div>
             <Estimate text={text} year={chosen} income={income || "0"} />
             <Entries text={text} year={chosen} income={income || "0"} />
