@@ -32,13 +32,13 @@ export async function fundsFindAndCompare({ page, server, what, t, see }) {
 
 export async function fundsPlanner({ page, server, what, t, see }) {
   // What is being typed outlives a reply that arrives meanwhile.
-  const answers = [];
-  await page.route("**/mcp", (route) => void answers.push(() => route.continue()));
+  let release;
+  const typed = new Promise((resolve) => (release = resolve));
+  await page.route("**/mcp", (route) => typed.then(() => route.continue()));
   await page.goto(`${server.base}/rmf#planner`);
   const income = page.getByLabel(t("Income of the year", "เงินได้ทั้งปี"), { exact: true });
   await income.fill("2345678");
-  await page.unroute("**/mcp");
-  for (const answer of answers) await answer();
+  release();
   await page.locator(".big").waitFor();
   same(await income.inputValue(), "2345678", `${what}: typed while a reply arrived`);
   const plan = { annualIncome: 2_400_000, age: 40, providentFund: 100_000, pensionInsurance: 0, thaiEsg: 0, alreadyBought: 0, plannedPurchase: 450_000 };
