@@ -79,7 +79,7 @@ async fn table(home: &Path) -> Outcome<Vec<f64>> {
     for number in 0..REPETITIONS {
         let least = format!("-{number}");
         let question = json!({
-            "query": "sweep", "sortBy": "sharpe", "descending": true,
+            "query": "sweep", "sortBy": "profit", "descending": true,
             "filters": [{"name": "fast", "op": ">=", "value": least}],
         });
         let (reply, millis) = server.query("query_runs", question).await?;
