@@ -36,9 +36,10 @@ const MIN_COVERAGE: f32 = 0.4;
 /// Minimum number of trigrams of a query that can tell similar spelling: a word of three letters is
 /// one trigram, which lies in many words.
 const MIN_TRIGRAMS: usize = 2;
-/// A lone Thai word of at most this many letters in fewer than so many documents is a syllable of a
-/// transliterated name: `บอล` (ball) of `ฟอร์บอล` (phorbol).
+/// Maximum letters of a rare Thai word that is taken for a syllable of a transliterated name: `บอล`
+/// (ball) of `ฟอร์บอล` (phorbol).
 const MAX_SYLLABLE: usize = 3;
+/// Document frequency from which such a word is a word.
 const MIN_SYLLABLE_DOCUMENTS: usize = 3;
 
 /// State of one query.
