@@ -65,6 +65,20 @@ impl Number {
         }
     }
 
+    /// The same value in one form: values of a column have the scale of their block, or are doubles.
+    pub fn normalized(self) -> Self {
+        match self {
+            Self::Exact { mut mantissa, mut scale } => {
+                while scale > 0 && mantissa % 10 == 0 {
+                    mantissa /= 10;
+                    scale -= 1;
+                }
+                Self::Exact { mantissa, scale }
+            }
+            Self::Double(value) => Self::parse(&value.to_string()).unwrap_or(self),
+        }
+    }
+
     /// In decimal notation.
     pub fn to_text(self) -> String {
         match self {

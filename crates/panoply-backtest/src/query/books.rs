@@ -13,7 +13,7 @@ use crate::performance::{Point, Trade};
 use crate::scan;
 use crate::sealed::books::fills::{self, FillIndex, FillState};
 use crate::sealed::books::trades::{self, Securities};
-use crate::sealed::books::{curve, prices};
+use crate::sealed::books::{curve, listing_key, prices};
 use crate::sealed::dictionary::{Dictionary, Postings};
 use crate::store::{BlobKey, BlobKind};
 use crate::timestamp::Timestamp;
@@ -134,7 +134,22 @@ impl SealedRun {
         Ok(points)
     }
 
-    /// The last price of a security in the market data at or before `last`.
+    /// The last price of a symbol in a currency, if its market data is in several, at or before
+    /// `last`.
+    pub(crate) fn price_in(
+        &self,
+        symbol: &str,
+        currency: &str,
+        last: u32,
+    ) -> Result<Option<LoggedPrice>, LogError> {
+        let listing = listing_key(symbol, currency);
+        match self.securities()?.currency(&listing) {
+            Some(_) => self.price_at(&listing, last),
+            None => self.price_at(symbol, last),
+        }
+    }
+
+    /// The last price of a symbol or listing in the market data at or before `last`.
     pub fn price_at(&self, symbol: &str, last: u32) -> Result<Option<LoggedPrice>, LogError> {
         let Some(postings) = self.postings(Dictionary::PriceState, symbol)? else {
             return Ok(None);

@@ -253,12 +253,10 @@ impl<'a> Scan<'a> {
                 None => match self.value(path) {
                     None => KeyPart::Missing,
                     Some(Literal::Text(text)) => KeyPart::Text(text),
-                    Some(Literal::Number(Number::Exact { mantissa, scale })) => {
-                        KeyPart::Exact(mantissa, scale)
-                    }
-                    Some(Literal::Number(Number::Double(value))) => {
-                        KeyPart::Double(value.to_bits())
-                    }
+                    Some(Literal::Number(number)) => match number.normalized() {
+                        Number::Exact { mantissa, scale } => KeyPart::Exact(mantissa, scale),
+                        Number::Double(value) => KeyPart::Double(value.to_bits()),
+                    },
                     Some(Literal::Bool(value)) => KeyPart::Bool(value),
                 },
             },
@@ -434,10 +432,13 @@ impl<'a> Scan<'a> {
             self.report(found)?
         };
         let found = match &join.indicator {
-            None => self
-                .run
-                .price_at(&symbol, last)
-                .map(|price| price.map(|price| crate::position::to_f64(price.price))),
+            None => {
+                let price = match self.value("Currency") {
+                    Some(Literal::Text(currency)) => self.run.price_in(&symbol, &currency, last),
+                    _ => self.run.price_at(&symbol, last),
+                };
+                price.map(|price| price.map(|price| crate::position::to_f64(price.price)))
+            }
             Some(name) => self.run.indicator_at(name, &symbol, last),
         };
         self.report(found)

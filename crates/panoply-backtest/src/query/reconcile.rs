@@ -23,18 +23,21 @@ use self::comparison::AmountPair;
 pub use self::comparison::{AmountComparison, Comparison, Discrepancy};
 use super::reader::{SealedRun, StoredEvent};
 use super::selection::Filter;
+use super::snapshot;
 use crate::error::{LogError, Stop, check_stop};
 use crate::event::EventType;
 use crate::position::{Position, decimal};
 use crate::scan::{self, Token};
+use crate::sealed::books;
+use crate::sealed::dictionary::Dictionary;
 use crate::sealed::directory::CHUNK_EVENTS;
 use crate::timestamp::Timestamp;
 
 /// The result of a reconciliation.
 #[derive(Debug, Default)]
 pub struct Reconciliation {
-    /// By security.
-    pub securities: BTreeMap<String, SecurityLedger>,
+    /// By symbol; one with fills in several currencies has a ledger for each.
+    pub securities: BTreeMap<LedgerKey, SecurityLedger>,
     /// By source and currency (empty when the log names none). Empty when one security was
     /// requested.
     pub accounts: BTreeMap<(AmountSource, String), Account>,
@@ -45,6 +48,9 @@ pub struct Reconciliation {
     /// Fills without security, direction, quantity or price, or with numbers out of range.
     pub unusable: u64,
 }
+
+/// A symbol, and the currency if it has fills in several.
+pub type LedgerKey = (String, Option<String>);
 
 /// Amounts that were not compared, and why.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -134,7 +140,15 @@ impl SealedRun {
         }
         let filter = Filter { types, ..Filter::default() };
         let selection = self.select(&filter, self.between(None, None)?)?;
+        let filled = self.values(Dictionary::FillState, usize::MAX)?;
         let mut reconciler = Reconciler::default();
+        for (key, _) in &filled {
+            let (own, _) = books::split_listing(key);
+            if snapshot::has_other_listings(&filled, own) {
+                let currency = self.securities()?.currency(own).unwrap_or_default().into_owned();
+                reconciler.listed_in.insert(own.to_owned(), currency);
+            }
+        }
         for (place, seq) in selection.iter().enumerate() {
             if place % 1024 == 0 {
                 check_stop(stop)?;
@@ -184,8 +198,10 @@ const UNNAMED: &str = "";
 struct Reconciler {
     result: Reconciliation,
     time: Option<Timestamp>,
-    /// Securities with an event at the current timestamp.
-    changed_symbols: Vec<String>,
+    /// Symbols with fills in several currencies, each with that of its events without one.
+    listed_in: BTreeMap<String, String>,
+    /// Ledgers with an event at the current timestamp.
+    changed: Vec<LedgerKey>,
     /// Realized profit of the fills, by currency.
     totals: BTreeMap<String, CurrencyTotal>,
     /// Number of securities with an open position.
@@ -229,12 +245,18 @@ impl Reconciler {
             self.update(seq, fill, &own, json)
         };
         match booked {
-            Some(()) => self.changed_symbols.push(own.into_owned()),
+            Some(ledger) => self.changed.push(ledger),
             None => self.result.unusable += u64::from(is_fill),
         }
     }
 
-    fn fill(&mut self, seq: u32, time: Timestamp, symbol: &str, json: &str) -> Option<()> {
+    /// The ledger of a symbol's events in a currency.
+    fn ledger_of(&self, symbol: &str, currency: Option<&String>) -> LedgerKey {
+        let listed_in = self.listed_in.get(symbol);
+        (symbol.to_owned(), listed_in.map(|first| currency.unwrap_or(first).clone()))
+    }
+
+    fn fill(&mut self, seq: u32, time: Timestamp, symbol: &str, json: &str) -> Option<LedgerKey> {
         let quantity = number(json, "Quantity")?;
         let price = number(json, "Price")?;
         let direction = scan::member(json, "Direction").and_then(|token| token.text());
@@ -245,7 +267,8 @@ impl Reconciler {
         };
         let own = self.known_currency(text(json, "Currency"));
         let paid_in = self.known_currency(text(json, "CommissionCurrency"));
-        let ledger = self.result.securities.entry(symbol.to_owned()).or_default();
+        let key = self.ledger_of(symbol, own.as_ref());
+        let ledger = self.result.securities.entry(key.clone()).or_default();
         if let Some(own) = own {
             ledger.currency = own;
         }
@@ -268,8 +291,10 @@ impl Reconciler {
         ledger.fills += 1;
         ledger.pending.push((seq, time));
         self.add_realized(currency, realized)?;
-        commission_currency
-            .map_or(Some(()), |currency| self.add_realized(currency, -foreign_commission))
+        if let Some(currency) = commission_currency {
+            self.add_realized(currency, -foreign_commission)?;
+        }
+        Some(key)
     }
 
     /// Registers a currency that the log names, up to [`MAX_CURRENCIES`].
@@ -291,10 +316,17 @@ impl Reconciler {
         Some(())
     }
 
-    fn update(&mut self, seq: u32, fill: Option<u32>, symbol: &str, json: &str) -> Option<()> {
+    fn update(
+        &mut self,
+        seq: u32,
+        fill: Option<u32>,
+        symbol: &str,
+        json: &str,
+    ) -> Option<LedgerKey> {
         let quantity = number(json, "Quantity")?;
         let currency = self.known_currency(text(json, "Currency"));
-        let ledger = self.result.securities.entry(symbol.to_owned()).or_default();
+        let key = self.ledger_of(symbol, currency.as_ref());
+        let ledger = self.result.securities.entry(key.clone()).or_default();
         if let Some(currency) = currency {
             ledger.currency = currency;
         }
@@ -305,7 +337,7 @@ impl Reconciler {
             ledger.reported_profit = Some((seq, realized));
             ledger.realized_in_log = Some(realized);
         }
-        Some(())
+        Some(key)
     }
 
     fn state(&mut self, seq: u32, json: &str) {
@@ -355,10 +387,10 @@ impl Reconciler {
 
     /// Compares the last reports at the current timestamp, when the time advances.
     fn compare(&mut self) {
-        self.changed_symbols.sort_unstable();
-        self.changed_symbols.dedup();
-        for symbol in self.changed_symbols.drain(..) {
-            if let Some(ledger) = self.result.securities.get_mut(&symbol) {
+        self.changed.sort_unstable();
+        self.changed.dedup();
+        for key in self.changed.drain(..) {
+            if let Some(ledger) = self.result.securities.get_mut(&key) {
                 ledger.compare();
             }
         }

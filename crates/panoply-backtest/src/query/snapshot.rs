@@ -13,6 +13,7 @@ use crate::number::{Number, Sum};
 use crate::position::{Position, decimal};
 use crate::scan;
 use crate::sealed::books;
+use crate::sealed::books::trades::Securities;
 use crate::sealed::dictionary::{Dictionary, Postings};
 use crate::sealed::directory::CHUNK_EVENTS;
 pub use crate::sealed::orders::OrderTerms;
@@ -238,31 +239,42 @@ impl SealedRun {
         stop: Stop<'_>,
         shown: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<HeldPosition>, LogError> {
+        let shown = |listing: &str| shown(books::split_listing(listing).0);
         let securities = self.securities()?;
-        let currency = |symbol: &str| securities.currency(symbol).unwrap_or_default().into_owned();
+        let filled = self.values(Dictionary::FillState, usize::MAX)?;
         let mut held = Vec::new();
-        for (symbol, event) in self.last_of_each(Dictionary::PositionState, last, stop, shown)? {
-            held.push(self.logged_position(symbol, &event, last, currency)?);
+        for (listing, event) in self.last_of_each(Dictionary::PositionState, last, stop, &shown)? {
+            held.push(self.logged_position(&listing, &event, last, &securities)?);
         }
-        let mut logged: Vec<String> = held.iter().map(|own| own.symbol.clone()).collect();
+        let mut logged: Vec<(String, String)> =
+            held.iter().map(|own| (own.symbol.clone(), own.currency.clone())).collect();
         logged.sort_unstable();
-        for (place, (symbol, postings)) in
-            self.values(Dictionary::FillState, usize::MAX)?.into_iter().enumerate()
-        {
+        for (place, (listing, postings)) in filled.iter().enumerate() {
             if place % 256 == 0 {
                 check_stop(stop)?;
             }
-            // Until the engine writes a first update, the fills are all there is.
-            let is_logged = logged.binary_search_by(|own| (**own).cmp(&*symbol)).is_ok();
-            if is_logged || !shown(&symbol) {
+            if !shown(listing) {
                 continue;
             }
-            let Some(fill) = self.fill_state(&postings, last)? else { continue };
-            let price = self.price_at(&symbol, last)?.map_or(fill.price, |price| price.price);
+            let (symbol, _) = books::split_listing(listing);
+            let currency = securities.currency(listing).unwrap_or_default();
+            // Until the engine writes a first update, the fills are all there is. Updates may name
+            // another currency than the fills, that of the account: they cover the fills of a symbol
+            // unless those are in several currencies.
+            let of_symbol = |own: &(String, String)| own.0.as_str().cmp(symbol);
+            let is_logged = logged.binary_search_by(of_symbol).is_ok();
+            let is_covered = is_logged
+                && (!has_other_listings(&filled, symbol)
+                    || logged.iter().any(|(own, named)| own == symbol && *named == currency));
+            if is_covered {
+                continue;
+            }
+            let Some(fill) = self.fill_state(postings, last)? else { continue };
+            let price = self.price_at(listing, last)?.map_or(fill.price, |price| price.price);
             let unrealized = books::unrealized(&fill.position, price);
             held.push(HeldPosition {
-                currency: currency(&symbol),
-                symbol: symbol.into_string(),
+                currency: currency.into_owned(),
+                symbol: symbol.to_owned(),
                 seq: fill.seq,
                 quantity: Some(Figure::Derived(fill.position.quantity)),
                 average: Some(Figure::Derived(fill.position.average)),
@@ -270,25 +282,27 @@ impl SealedRun {
                 realized: Some(Figure::Derived(fill.position.realized)),
             });
         }
-        held.sort_by(|a, b| a.symbol.cmp(&b.symbol));
+        held.sort_by(|a, b| (&a.symbol, &a.currency).cmp(&(&b.symbol, &b.currency)));
         Ok(held)
     }
 
-    /// A position update; what it does not report is derived.
+    /// A position update of a listing; what it does not report is derived.
     fn logged_position(
         &self,
-        symbol: String,
+        listing: &str,
         event: &StoredEvent,
         last: u32,
-        currency: impl Fn(&str) -> String,
+        securities: &Securities,
     ) -> Result<HeldPosition, LogError> {
         let json = event.properties();
         let figure = |name: &str| Figure::logged(json, name);
         let named = scan::member(json, "Currency").and_then(|token| token.text());
         let named = named.filter(|own| !own.is_empty()).map(std::borrow::Cow::into_owned);
+        let (symbol, _) = books::split_listing(listing);
+        let own = || securities.currency(listing).unwrap_or_default().into_owned();
         let mut held = HeldPosition {
-            currency: named.unwrap_or_else(|| currency(&symbol)),
-            symbol,
+            currency: named.unwrap_or_else(own),
+            symbol: symbol.to_owned(),
             seq: event.seq(),
             quantity: figure("Quantity"),
             average: figure("AveragePrice"),
@@ -300,16 +314,25 @@ impl SealedRun {
         {
             let average = held.average.as_ref().and_then(Figure::decimal).unwrap_or_default();
             let position = Position { quantity, average, realized: Decimal::ZERO };
-            let price = self.price_at(&held.symbol, last)?.map_or(average, |price| price.price);
+            let price = match self.price_at(listing, last)? {
+                None if listing != symbol => self.price_at(symbol, last)?,
+                found => found,
+            };
+            let price = price.map_or(average, |price| price.price);
             held.unrealized = books::unrealized(&position, price).map(Figure::Derived);
         }
-        if (held.realized.is_none() || held.average.is_none())
-            && let Some(postings) = self.postings(Dictionary::FillState, &held.symbol)?
-            && let Some(fill) = self.fill_state(&postings, last)?
-        {
-            let Position { average, realized, .. } = fill.position;
-            held.realized = held.realized.or(Some(Figure::Derived(realized)));
-            held.average = held.average.or(Some(Figure::Derived(average)));
+        if held.realized.is_none() || held.average.is_none() {
+            let postings = match self.postings(Dictionary::FillState, listing)? {
+                None if listing != symbol => self.postings(Dictionary::FillState, symbol)?,
+                found => found,
+            };
+            if let Some(postings) = postings
+                && let Some(fill) = self.fill_state(&postings, last)?
+            {
+                let Position { average, realized, .. } = fill.position;
+                held.realized = held.realized.or(Some(Figure::Derived(realized)));
+                held.average = held.average.or(Some(Figure::Derived(average)));
+            }
         }
         Ok(held)
     }
@@ -453,6 +476,13 @@ impl SealedRun {
     ) -> Result<Arc<Vec<OrderRecord>>, LogError> {
         self.cached(BlobKey::new(kind, 0, number), orders::read_records)
     }
+}
+
+/// Whether a symbol has fills in several currencies. Keys are sorted.
+pub(super) fn has_other_listings(filled: &[(Box<str>, Postings)], symbol: &str) -> bool {
+    let from = filled.partition_point(|(key, _)| **key < *symbol);
+    let of_symbol = filled.iter().skip(from).filter(|(key, _)| key.starts_with(symbol));
+    of_symbol.take(2).filter(|(key, _)| books::split_listing(key).0 == symbol).count() > 1
 }
 
 /// Unnamed amounts are in the only currency of the log.

@@ -25,15 +25,15 @@ pub(crate) enum Dictionary {
     Symbol,
     Position,
     Indicator,
-    /// Valid position updates, by symbol.
+    /// Valid position updates, by listing.
     PositionState,
     /// Valid indicator values, by name and symbol.
     IndicatorState,
     /// State changes of profit and loss, by currency.
     PnlState,
-    /// Market data with a price, by symbol.
+    /// Market data with a price, by listing.
     PriceState,
-    /// Fills that changed a position, by symbol.
+    /// Fills that changed a position, by listing.
     FillState,
 }
 

@@ -128,16 +128,17 @@ fn change(after: Option<&Figure>, before: Option<&Figure>) -> f64 {
 }
 
 fn positions(before: &Snapshot, after: &Snapshot) -> Vec<PositionChange> {
-    let earlier: BTreeMap<&str, &HeldPosition> =
-        before.positions.iter().map(|held| (held.symbol.as_str(), held)).collect();
+    let listing = |held: &HeldPosition| (held.symbol.clone(), held.currency.clone());
+    let earlier: BTreeMap<(String, String), &HeldPosition> =
+        before.positions.iter().map(|held| (listing(held), held)).collect();
     let changed = after.positions.iter().filter(|held| {
         earlier
-            .get(held.symbol.as_str())
+            .get(&listing(held))
             .is_none_or(|known| known.seq != held.seq || known.unrealized != held.unrealized)
     });
     changed
         .map(|held| {
-            let known = earlier.get(held.symbol.as_str()).copied();
+            let known = earlier.get(&listing(held)).copied();
             PositionChange {
                 security_symbol: held.symbol.clone(),
                 currency: (!held.currency.is_empty()).then(|| held.currency.clone()),

@@ -199,7 +199,7 @@ pub(super) fn call(
     let truncated = found.securities.len() > MAX_SECURITIES;
     let securities = found.securities.into_iter().take(MAX_SECURITIES);
     let securities = securities
-        .map(|(symbol, ledger)| security_result(&run, symbol, &ledger))
+        .map(|((symbol, _), ledger)| security_result(&run, symbol, &ledger))
         .collect::<Result<Vec<_>, _>>()?;
     let table = table(&securities);
     let evidence = page::evidence(&run).agreed((checks - differing) as u64, checks.max(1) as u64);
@@ -301,10 +301,10 @@ fn first_discrepancy(
     run: &SealedRun,
     found: &Reconciliation,
 ) -> Result<Option<FirstDiscrepancy>, ToolError> {
-    let of_securities = found.securities.iter().flat_map(|(symbol, ledger)| {
+    let of_securities = found.securities.iter().flat_map(|((symbol, listed_in), ledger)| {
         let symbol = Some(symbol.clone());
         [
-            ("quantity", symbol.clone(), None, ledger.quantity.first),
+            ("quantity", symbol.clone(), listed_in.clone(), ledger.quantity.first),
             ("realized", symbol, non_empty(&ledger.currency), ledger.profit.verdict().0.first),
         ]
     });

@@ -256,3 +256,101 @@ async fn many_open_orders_do_not_displace_indicators() {
         (&json!(300), &json!(true))
     );
 }
+
+/// One symbol on two exchanges: 10 in dollars, bought at 100 and sold at 120; 5 in euros, bought at
+/// 80, last priced at 90.
+fn listings(log: &mut Log) {
+    let bar = |log: &mut Log, time: &str, close: &str, currency: &str| {
+        let properties = format!(
+            r#"{{"SecuritySymbol":"VOD","Currency":"{currency}","Data":{{"Close":{close}}}}}"#
+        );
+        log.add(time, "MarketDataEvent", &properties);
+    };
+    bar(log, "2024-03-01T10:00:00", "99", "USD");
+    bar(log, "2024-03-01T10:00:01", "79", "EUR");
+    log.fill("2024-03-01T10:01:00", "VOD", 10, "100", r#","Currency":"USD""#);
+    log.fill("2024-03-01T10:02:00", "VOD", 5, "80", r#","Currency":"EUR""#);
+    bar(log, "2024-03-01T10:03:00", "110", "USD");
+    bar(log, "2024-03-01T10:03:01", "90", "EUR");
+}
+
+#[tokio::test]
+async fn symbol_in_two_currencies_has_a_position_in_each() {
+    let mut log = Log::default();
+    listings(&mut log);
+    log.fill("2024-03-01T10:04:00", "VOD", -10, "120", r#","Currency":"USD""#);
+    // A symbol that starts with the other's name.
+    log.fill("2024-03-01T10:05:00", "VODA", 1, "7", r#","Currency":"USD""#);
+    let kernel = log.kernel();
+    let state = async |time: &str| {
+        let asked = json!({"timestamp": time, "securitySymbol": "vod"});
+        ask(&kernel, "get_state_snapshot", asked).await
+    };
+    let figures = |reply: &Value| {
+        let positions = reply["state"]["positions"].as_array().unwrap();
+        let names = ["quantity", "averagePrice", "unrealizedPnL", "realizedPnL"];
+        let figures = |own: &Value| names.map(|name| number(&own[name]));
+        let currency = |own: &Value| own["currency"].as_str().unwrap().to_owned();
+        positions.iter().map(|own| (currency(own), figures(own))).collect::<Vec<_>>()
+    };
+    // 10 * (110 - 100), and 5 * (90 - 80).
+    let open = [("EUR", [5.0, 80.0, 50.0, 0.0]), ("USD", [10.0, 100.0, 100.0, 0.0])];
+    let closed = [("EUR", [5.0, 80.0, 50.0, 0.0]), ("USD", [0.0, 0.0, 0.0, 200.0])];
+    for (time, expected) in [("2024-03-01T10:03:30Z", open), ("2024-03-01T10:06:00Z", closed)] {
+        let expected = expected.map(|(currency, figures)| (currency.to_owned(), figures));
+        assert_eq!(figures(&state(time).await), expected, "{time}");
+    }
+    let asked = json!({"startTime": "2024-03-01T10:03:30Z", "endTime": "2024-03-01T10:06:00Z"});
+    let delta = ask(&kernel, "get_state_delta", asked).await;
+    let dollars = &delta["positions"][0];
+    assert_eq!(dollars["currency"], "USD", "{delta}");
+    assert_eq!((&dollars["quantityBefore"], &dollars["quantityAfter"]), (&json!(10), &json!(0)));
+    let trades = ask(&kernel, "list_trades", json!({"securitySymbol": "VOD"})).await;
+    let profits = trades["trades"].as_array().unwrap().iter();
+    let profits = profits.map(|own| (own["currency"].as_str().unwrap(), own["profit"].as_f64()));
+    assert_eq!(profits.collect::<Vec<_>>(), [("USD", Some(200.0)), ("EUR", Some(0.0))]);
+    // The price before each fill, in its currency.
+    let asked = json!({"eventType": "TradeExecution", "asOf": [{"name": "price"}], "top": 9});
+    let joined = ask(&kernel, "query_events", asked).await;
+    let prices = joined["events"].as_array().unwrap().iter();
+    let prices: Vec<&Value> = prices.map(|own| &own["asOf"]["price"]).collect();
+    assert_eq!(prices, [&json!(99.0), &json!(79.0), &json!(110.0), &Value::Null]);
+}
+
+#[tokio::test]
+async fn updates_of_a_symbol_in_two_currencies_are_compared_with_their_own_fills() {
+    let update = |log: &mut Log, quantity: u32, currency: &str| {
+        let properties = format!(
+            r#"{{"SecuritySymbol":"VOD","Currency":"{currency}","Quantity":{quantity},"AveragePrice":1,"RealizedPnL":0}}"#
+        );
+        log.add("2024-03-01T10:03:30", "PositionUpdate", &properties);
+    };
+    for (euros, agrees) in [(5, true), (6, false)] {
+        let mut log = Log::default();
+        listings(&mut log);
+        update(&mut log, 10, "USD");
+        update(&mut log, euros, "EUR");
+        let kernel = log.kernel();
+        let books = ask(&kernel, "reconcile_run", json!({})).await;
+        assert_eq!(books["agrees"], agrees, "{books}");
+        let asked = json!({"timestamp": "2024-03-01T11:00:00Z"});
+        let state = ask(&kernel, "get_state_snapshot", asked).await;
+        let positions = state["state"]["positions"].as_array().unwrap().iter();
+        let quantities: Vec<f64> = positions.map(|own| number(&own["quantity"])).collect();
+        assert_eq!(quantities, [f64::from(euros), 10.0], "{state}");
+    }
+    // Updates in the currency of the account are those of the fills.
+    let mut log = Log::default();
+    log.fill("2024-03-01T10:01:00", "VOD", 10, "100", r#","Currency":"JPY""#);
+    update(&mut log, 10, "USD");
+    let kernel = log.kernel();
+    let books = ask(&kernel, "reconcile_run", json!({})).await;
+    assert_eq!(
+        (&books["agrees"], books["securities"].as_array().unwrap().len()),
+        (&json!(true), 1)
+    );
+    let state = ask(&kernel, "get_state_snapshot", json!({"timestamp": "2024-03-01T11:00:00Z"}));
+    let state = state.await;
+    assert_eq!(state["state"]["positions"].as_array().unwrap().len(), 1, "{state}");
+    assert_eq!(state["state"]["positions"][0]["currency"], "USD");
+}

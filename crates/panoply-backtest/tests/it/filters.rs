@@ -123,3 +123,28 @@ async fn names_that_no_event_has_are_reported_and_wrong_words_are_errors() {
         assert!(message.contains(problem), "{filter}: {message}");
     }
 }
+
+#[tokio::test]
+async fn groups_of_one_number_are_one_whatever_numbers_stand_beside_it() {
+    // A block of 4,096 values has the scale of its longest fraction, or doubles.
+    let fill = |number: u32| {
+        let size = match number {
+            4_200 => "0.25",
+            8_400 => "123456789012345678901",
+            _ => "5",
+        };
+        let properties = format!(
+            r#"{{"OrderId":"{OWN_RUN}","SecuritySymbol":"A","Direction":"Buy","Quantity":1,"Price":1,"Size":{size}}}"#
+        );
+        line(OWN_RUN, number, "2024-03-01T10:00:00Z", "TradeExecution", &properties, None)
+    };
+    let lines: Vec<String> = (1..=9_000).map(fill).collect();
+    let reply =
+        query(&run_of(&lines), json!({"groupBy": ["Size"], "value": "Price"})).await.unwrap();
+    let groups = reply["groups"].as_array().unwrap();
+    let count = |key: &str| {
+        let own = groups.iter().filter(|group| group["key"]["Size"] == key);
+        own.map(|group| group["count"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!((count("5"), count("0.25")), (vec![8_998], vec![1]), "{groups:?}");
+}

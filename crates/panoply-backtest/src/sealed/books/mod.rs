@@ -2,7 +2,8 @@
 //! and one equity curve per currency.
 //!
 //! Amounts of different currencies are never added. An amount without a currency takes that of its
-//! security; if the log names only one currency, unnamed amounts are in it.
+//! security; if the log names only one currency, unnamed amounts are in it. A symbol that the log
+//! names in several currencies has a listing in each, with a position, trades and prices of its own.
 
 pub(crate) mod curve;
 pub(crate) mod fills;
@@ -34,6 +35,7 @@ const CURVE_DIGITS: u32 = 8;
 /// Keeps the books while events are written in order of time.
 #[derive(Debug, Default)]
 pub(crate) struct Books {
+    /// Each listing, and its place by [`listing_key`].
     securities: Vec<Security>,
     index: HashMap<Box<str>, usize>,
     /// The last market price, by the code of the symbol.
@@ -48,10 +50,14 @@ pub(crate) struct Books {
     unusable_fills: u64,
 }
 
-/// A security with its position by the fills.
+/// A listing of a security with its position by the fills.
 #[derive(Debug, Default)]
 struct Security {
     symbol: Box<str>,
+    /// Of a listing in another currency than the first of its symbol.
+    other_key: Option<Box<str>>,
+    /// The last market price of such a listing.
+    market: Option<Decimal>,
     currency: String,
     position: Position,
     trade: Option<OpenTrade>,
@@ -71,6 +77,13 @@ struct Account {
     series: Series,
 }
 
+/// How an event was booked: whether it is a usable fill, and the place of its listing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Booked {
+    pub(crate) is_fill: bool,
+    listing: Option<usize>,
+}
+
 /// A usable fill.
 struct Fill<'a> {
     signed: Decimal,
@@ -88,18 +101,7 @@ pub(crate) struct ClosedBooks {
 }
 
 impl Books {
-    /// Notes a market price of the symbol with a code.
-    pub(crate) fn price(&mut self, code: u32, price: Decimal) {
-        let place = code as usize;
-        if self.prices.len() <= place {
-            self.prices.resize(place + 1, None);
-        }
-        if let Some(own) = self.prices.get_mut(place) {
-            *own = Some(price);
-        }
-    }
-
-    /// Books an event of a symbol and its code. Returns whether the event is a usable fill.
+    /// Books an event that is no market data, of a symbol and its code.
     pub(crate) fn event(
         &mut self,
         seq: u32,
@@ -107,31 +109,61 @@ impl Books {
         event_type: EventType,
         symbol: Option<(&str, u32)>,
         outline: &Outline<'_>,
-    ) -> Result<bool, LogError> {
+    ) -> Result<Booked, LogError> {
+        let mut booked = Booked::default();
         match (event_type, symbol) {
             (EventType::TradeExecution, symbol) => {
-                let fill = symbol.zip(usable_fill(outline));
-                let booked = match fill {
-                    Some(((symbol, code), fill)) => {
-                        let market = self.prices.get(code as usize).copied().flatten();
-                        self.fill((seq, time), symbol, &fill, market, outline)?
-                    }
-                    None => false,
-                };
-                self.unusable_fills += u64::from(!booked);
-                return Ok(booked);
+                if let Some((symbol, fill)) = symbol.zip(usable_fill(outline)) {
+                    booked = self.fill((seq, time), symbol, &fill, outline)?;
+                }
+                self.unusable_fills += u64::from(!booked.is_fill);
             }
-            (EventType::MarketDataEvent, Some((symbol, _))) => self.market(time, symbol, outline),
             (EventType::PositionUpdate, Some((symbol, _))) => {
                 if let Some(currency) = named_currency(outline.member("Currency")) {
-                    let place = self.place_of(symbol);
-                    self.set_currency(place, currency);
+                    booked.listing = Some(self.listing(symbol, Some(currency)));
                 }
             }
             (EventType::StateChange, _) => self.state(time, outline),
             _ => {}
         }
-        Ok(false)
+        Ok(booked)
+    }
+
+    /// The key in dictionaries of the listing that an event was booked in, or the symbol.
+    pub(crate) fn key<'a>(&'a self, booked: Booked, symbol: &'a str) -> &'a str {
+        let listing = booked.listing.and_then(|place| self.securities.get(place));
+        listing.and_then(|own| own.other_key.as_deref()).unwrap_or(symbol)
+    }
+
+    /// The place of a symbol's listing in a currency. The first currency that the log names for a
+    /// symbol is that of its events without one.
+    fn listing(&mut self, symbol: &str, currency: Option<String>) -> usize {
+        let first = self.place_of(symbol);
+        let Some(currency) = currency else { return first };
+        let known = self.securities.get(first).map_or("", |own| own.currency.as_str());
+        if known == currency {
+            return first;
+        }
+        let is_full = self.accounts.len() >= MAX_CURRENCIES;
+        if is_full && !self.accounts.contains_key(&currency) {
+            return first;
+        }
+        self.accounts.entry(currency.clone()).or_default();
+        let place = if known.is_empty() {
+            first
+        } else {
+            let key = listing_key(symbol, &currency);
+            let place = self.place_of(&key);
+            if let Some(security) = self.securities.get_mut(place) {
+                security.symbol = symbol.into();
+                security.other_key = Some(key.into());
+            }
+            place
+        };
+        if let Some(security) = self.securities.get_mut(place) {
+            security.currency = currency;
+        }
+        place
     }
 
     fn place_of(&mut self, symbol: &str) -> usize {
@@ -144,32 +176,17 @@ impl Books {
         place
     }
 
-    /// Moves a security to a currency that the log names for it.
-    fn set_currency(&mut self, place: usize, currency: String) {
-        let is_known = self.accounts.contains_key(&currency);
-        if !is_known && self.accounts.len() >= MAX_CURRENCIES {
-            return;
-        }
-        self.accounts.entry(currency.clone()).or_default();
-        if let Some(security) = self.securities.get_mut(place) {
-            security.currency = currency;
-        }
-    }
-
-    /// Books a fill, given the last market price of its symbol.
+    /// Books a fill of a symbol and its code.
     fn fill(
         &mut self,
         (seq, time): (u32, Timestamp),
-        symbol: &str,
+        (symbol, code): (&str, u32),
         fill: &Fill<'_>,
-        market: Option<Decimal>,
         outline: &Outline<'_>,
-    ) -> Result<bool, LogError> {
-        let place = self.place_of(symbol);
-        if let Some(currency) = named_currency(outline.member("Currency")) {
-            self.set_currency(place, currency);
-        }
-        let Some(security) = self.securities.get_mut(place) else { return Ok(false) };
+    ) -> Result<Booked, LogError> {
+        let place = self.listing(symbol, named_currency(outline.member("Currency")));
+        let unbooked = Booked { is_fill: false, listing: Some(place) };
+        let Some(security) = self.securities.get_mut(place) else { return Ok(unbooked) };
         let (mut commission, mut foreign) = (fill.commission, None);
         if let Some((token, amount)) = fill.foreign
             && !security.currency.is_empty()
@@ -180,12 +197,16 @@ impl Books {
         }
         let before = security.position.clone();
         if security.position.fill(fill.signed, fill.price, commission).is_none() {
-            return Ok(false);
+            return Ok(unbooked);
         }
         self.fills.push(seq, &security.position, fill.price)?;
         let closed = security.book_trade(seq, time, &before, fill, commission, foreign.as_ref());
         self.trades.extend(closed);
         // The same price as in a snapshot.
+        let market = match security.other_key {
+            None => self.prices.get(code as usize).copied().flatten(),
+            Some(_) => security.market,
+        };
         security.price = market.or(Some(fill.price));
         let (was_flat, is_flat) = (before.quantity.is_zero(), security.position.quantity.is_zero());
         let realized = security.position.realized.checked_sub(before.realized).unwrap_or_default();
@@ -200,7 +221,7 @@ impl Books {
         let account = self.accounts.entry(currency).or_default();
         account.commission = account.commission.checked_add(commission).unwrap_or_default();
         account.book(time, realized, change);
-        Ok(true)
+        Ok(Booked { is_fill: true, ..unbooked })
     }
 
     fn count_position(&mut self, time: Timestamp, was_flat: bool, is_flat: bool) {
@@ -222,12 +243,43 @@ impl Books {
         }
     }
 
-    /// Values an open position at a price of the log.
-    fn market(&mut self, time: Timestamp, symbol: &str, outline: &Outline<'_>) {
-        let Some(security) = self.index.get(symbol).and_then(|at| self.securities.get_mut(*at))
-        else {
-            return;
+    /// Notes a market price of a symbol and its code, and values an open position at it.
+    pub(crate) fn market(
+        &mut self,
+        time: Timestamp,
+        (symbol, code): (&str, u32),
+        price: Decimal,
+        outline: &Outline<'_>,
+    ) -> Booked {
+        let named = named_currency(outline.member("Currency"));
+        let listing = match named {
+            Some(currency) => Some(self.listing(symbol, Some(currency))),
+            None => self.index.get(symbol).copied(),
         };
+        let booked = Booked { is_fill: false, listing };
+        let security = listing.and_then(|place| self.securities.get_mut(place));
+        match security {
+            Some(own) if own.other_key.is_some() => own.market = Some(price),
+            _ => self.note_price(code as usize, price),
+        }
+        if let Some(place) = listing {
+            self.mark(time, place, outline);
+        }
+        booked
+    }
+
+    fn note_price(&mut self, place: usize, price: Decimal) {
+        if self.prices.len() <= place {
+            self.prices.resize(place + 1, None);
+        }
+        if let Some(own) = self.prices.get_mut(place) {
+            *own = Some(price);
+        }
+    }
+
+    /// Values an open position at the price of an event.
+    fn mark(&mut self, time: Timestamp, place: usize, outline: &Outline<'_>) {
+        let Some(security) = self.securities.get_mut(place) else { return };
         if security.position.quantity.is_zero() {
             return;
         }
@@ -311,7 +363,7 @@ impl Books {
         trades::write(&self.trades, out)?;
         let mut named: Vec<(Box<str>, Box<str>)> = std::mem::take(&mut self.securities)
             .into_iter()
-            .map(|security| (security.symbol, security.currency.into_boxed_str()))
+            .map(|own| (own.other_key.unwrap_or(own.symbol), own.currency.into_boxed_str()))
             .collect();
         named.sort_unstable();
         let securities = Securities(named).write()?;
@@ -457,6 +509,20 @@ impl Security {
             }
         }
     }
+}
+
+/// Separates symbol and currency in a [`listing_key`].
+const LISTING_SEPARATOR: char = '\u{1}';
+
+/// The key of a listing in another currency than the first of its symbol; that of the first is the
+/// symbol.
+pub(crate) fn listing_key(symbol: &str, currency: &str) -> String {
+    format!("{symbol}{LISTING_SEPARATOR}{currency}")
+}
+
+/// The symbol of a [`listing_key`], and the currency if it is not the symbol's first.
+pub(crate) fn split_listing(key: &str) -> (&str, Option<&str>) {
+    key.split_once(LISTING_SEPARATOR).map_or((key, None), |(symbol, own)| (symbol, Some(own)))
 }
 
 /// Profit of an open position at a price.

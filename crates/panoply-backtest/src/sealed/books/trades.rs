@@ -225,7 +225,7 @@ impl Weight for Vec<Trade> {
     }
 }
 
-/// The securities of a run with a position, and their currencies.
+/// The listings of a run with a currency or a position, and their currencies.
 #[derive(Debug, Default)]
 pub(crate) struct Securities(pub(crate) Vec<(Box<str>, Box<str>)>);
 
@@ -249,9 +249,9 @@ impl Securities {
         Ok(Self(securities))
     }
 
-    /// The currency of a security, if the log names one. Securities are sorted.
-    pub(crate) fn currency(&self, symbol: &str) -> Option<Cow<'_, str>> {
-        let place = self.0.binary_search_by(|(own, _)| (**own).cmp(symbol)).ok()?;
+    /// The currency of a listing, if the log names one. Listings are sorted.
+    pub(crate) fn currency(&self, listing: &str) -> Option<Cow<'_, str>> {
+        let place = self.0.binary_search_by(|(own, _)| (**own).cmp(listing)).ok()?;
         let (_, currency) = self.0.get(place)?;
         (!currency.is_empty()).then_some(Cow::Borrowed(currency))
     }

@@ -3,7 +3,7 @@
 use roaring::RoaringBitmap;
 
 use super::super::block::{BLOCK_EVENTS, Block, BlockWriter, Link, Row};
-use super::super::books::{Books, prices};
+use super::super::books::{Booked, Books, prices};
 use super::super::checksum::ChecksummedBlobs;
 use super::super::codec::{self, count};
 use super::super::column::ColumnWriter;
@@ -279,14 +279,17 @@ impl<'a> SealWriter<'a> {
         let is_market = row.event_type == EventType::MarketDataEvent;
         let is_priced = is_market && symbol.is_some() && !flags.contains(Flags::PROPERTY_ERROR);
         let price = if is_priced { prices::last_price(outline) } else { None };
-        if let Some(price) = price {
-            self.books.price(codes[0], price);
-        }
         let security = symbol.as_deref().map(|symbol| (symbol, codes[0]));
-        let is_fill = (!is_market || price.is_some())
-            && self.books.event(seq, row.timestamp, row.event_type, security, outline)?;
-        if let (true, Some(symbol)) = (is_fill, &symbol) {
-            self.dictionaries.fill_state.push(symbol, seq);
+        let booked = match (security, price) {
+            (Some(security), Some(price)) => {
+                self.books.market(row.timestamp, security, price, outline)
+            }
+            _ if is_market => Booked::default(),
+            _ => self.books.event(seq, row.timestamp, row.event_type, security, outline)?,
+        };
+        let listing = symbol.as_deref().map(|symbol| self.books.key(booked, symbol));
+        if let (true, Some(listing)) = (booked.is_fill, listing) {
+            self.dictionaries.fill_state.push(listing, seq);
         }
         // An event with a property error is stored and found, but is no source of state.
         if flags.contains(Flags::PROPERTY_ERROR) {
@@ -299,14 +302,14 @@ impl<'a> SealWriter<'a> {
                 .and_then(|token| token.text());
             self.dictionaries.pnl_state.push(currency.as_deref().unwrap_or_default(), seq);
         }
-        match (row.event_type, symbol, indicator) {
-            (EventType::PositionUpdate, Some(symbol), _) => {
-                self.dictionaries.position_state.push(&symbol, seq);
+        match (row.event_type, listing, indicator) {
+            (EventType::PositionUpdate, Some(listing), _) => {
+                self.dictionaries.position_state.push(listing, seq);
             }
-            (EventType::MarketDataEvent, Some(symbol), _) if price.is_some() => {
-                self.dictionaries.price_state.push(&symbol, seq);
+            (EventType::MarketDataEvent, Some(listing), _) if price.is_some() => {
+                self.dictionaries.price_state.push(listing, seq);
             }
-            (EventType::IndicatorCalculation, symbol, Some(indicator)) => {
+            (EventType::IndicatorCalculation, _, Some(indicator)) => {
                 self.key.clear();
                 self.key.push_str(&indicator);
                 self.key.push('\u{1}');
