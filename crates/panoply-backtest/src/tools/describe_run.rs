@@ -2,7 +2,7 @@
 
 use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use super::page;
@@ -18,7 +18,7 @@ pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "describe_run",
     title: "Describe a run",
     description: Description {
-        does: "Describes what is in a backtest run: period, counts by type and severity, securities, indicators, and the numeric properties with their ranges.",
+        does: "Describes what is in a backtest run: parameters, period, counts by type and severity, securities, indicators, and the numeric properties with their ranges.",
         when: "Use this before asking for events, to learn which types, securities and property paths there are.",
         returns: "Returns counts, the most frequent securities and indicators, and property paths with smallest and largest value, in at most a few hundred tokens.",
         asks: &["What is in this run?", "Which properties can I aggregate?"],
@@ -60,6 +60,12 @@ pub(crate) struct Output {
     run_id: String,
     /// The strategy, if known.
     strategy_name: Option<String>,
+    /// Parameters and configuration by dotted name, if the run was described.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<String, Value>,
+    /// Labels, such as the sweep or the fold that the run belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<Value>,
     /// Time of the first event.
     first: Option<String>,
     /// Time of the last event.
@@ -90,6 +96,8 @@ struct DescriptionMetadata {
     indicator_count: u64,
     /// Number of orders.
     order_count: u64,
+    /// Number of parameters, including those not listed.
+    parameter_count: usize,
     /// Number of numeric properties.
     path_count: usize,
     /// Events with a validation error.
@@ -102,8 +110,21 @@ struct DescriptionMetadata {
 
 /// Names listed per entity.
 const MAX_NAMES: usize = 8;
+/// Parameters listed.
+const MAX_PARAMETERS: usize = 40;
+/// Longest value of a parameter, in characters of its JSON.
+const MAX_VALUE_CHARS: usize = 200;
 /// Paths listed unless one type is requested.
 const MAX_PATHS: usize = 14;
+
+/// A value as it is, or the start of its JSON if that is long.
+fn shortened(value: Value) -> Value {
+    let json = value.to_string();
+    match json.char_indices().nth(MAX_VALUE_CHARS) {
+        None => value,
+        Some((end, _)) => Value::String(format!("{}…", json.get(..end).unwrap_or_default())),
+    }
+}
 
 pub(super) fn call(
     service: &BacktestService,
@@ -137,6 +158,10 @@ pub(super) fn call(
         .map(|severity| (severity.to_string(), head.count_of_severity(*severity)))
         .filter(|(_, count)| *count > 0)
         .collect();
+    let settings = head.header.settings();
+    let parameter_count = settings.len();
+    let parameters = settings.into_iter().take(MAX_PARAMETERS);
+    let parameters = parameters.map(|(name, value)| (name, shortened(value))).collect();
     let text = format!("Run {} has {} events of {} types.", run.id(), head.events, types.len());
     let table = types.iter().fold(Table::new(["type", "events"]), |table, (kind, count)| {
         table.row([kind.clone(), count.to_string()])
@@ -144,6 +169,8 @@ pub(super) fn call(
     let data = Output {
         run_id: run.id().to_string(),
         strategy_name: head.header.strategy_name.clone(),
+        parameters,
+        tags: head.header.tags.clone().map(shortened),
         first: time(head.first),
         last: time(head.last),
         events: u64::from(head.events),
@@ -156,6 +183,7 @@ pub(super) fn call(
             symbol_count,
             indicator_count,
             order_count,
+            parameter_count,
             path_count: columns.len(),
             validation_errors: head.problems[0],
             validation_warnings: head.problems[1],

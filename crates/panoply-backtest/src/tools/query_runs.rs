@@ -1,6 +1,7 @@
 //! `query_runs`: parameters and key figures of many runs as a table.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use serde_json::Value;
@@ -301,8 +302,10 @@ pub(super) fn call(
     cx: &CallContext,
 ) -> Result<Reply<Output>, ToolError> {
     let currency = params.currency.as_deref().filter(|own| !own.is_empty());
-    let records = service.runs()?.into_iter().filter(|run| run.status == Status::Completed);
-    let mut found: Vec<Candidate> = records.map(|record| Candidate::of(record, currency)).collect();
+    let mut found = service.candidates(currency, || {
+        let records = service.runs()?.into_iter().filter(|run| run.status == Status::Completed);
+        Ok(records.map(|record| Arc::new(Candidate::of(record, currency))).collect())
+    })?;
     cx.check_cancelled()?;
     require_known(&found, &params)?;
     if let Some(query) = &params.query {
@@ -358,7 +361,7 @@ fn fitting<T: Serialize>(rows: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 /// Fails for a name that neither a figure nor a setting of any run has.
-fn require_known(found: &[Candidate], params: &Params) -> Result<(), ToolError> {
+fn require_known(found: &[Arc<Candidate>], params: &Params) -> Result<(), ToolError> {
     let of_filters = params.filters.iter().flatten().map(|own| &own.name);
     let names = of_filters.chain(&params.sort_by).chain(&params.group_by);
     for name in names {
@@ -377,10 +380,11 @@ fn require_known(found: &[Candidate], params: &Params) -> Result<(), ToolError> 
 }
 
 /// Sorts by a value; runs without it come last.
-fn sort(found: &mut [Candidate], name: &str, descending: bool) {
-    found.sort_by(|a, b| {
-        let (a, b) = (a.value(name), b.value(name));
-        let order = match (&a, &b) {
+fn sort(found: &mut Vec<Arc<Candidate>>, name: &str, descending: bool) {
+    let mut keyed: Vec<(Option<Value>, Arc<Candidate>)> =
+        found.drain(..).map(|own| (own.value(name), own)).collect();
+    keyed.sort_by(|(a, _), (b, _)| {
+        let order = match (a, b) {
             (None, None) => return std::cmp::Ordering::Equal,
             (None, Some(_)) => return std::cmp::Ordering::Greater,
             (Some(_), None) => return std::cmp::Ordering::Less,
@@ -391,10 +395,11 @@ fn sort(found: &mut [Candidate], name: &str, descending: bool) {
         };
         if descending { order.reverse() } else { order }
     });
+    found.extend(keyed.into_iter().map(|(_, own)| own));
 }
 
 /// Settings with different values among the runs; all if there is one run.
-fn varying_settings(found: &[Candidate]) -> BTreeSet<String> {
+fn varying_settings(found: &[Arc<Candidate>]) -> BTreeSet<String> {
     let names: BTreeSet<&String> = found.iter().flat_map(|own| own.settings.keys()).collect();
     let varies = |name: &&&String| {
         let first = found.first().and_then(|own| own.settings.get(**name));
@@ -413,7 +418,7 @@ fn row(own: &Candidate, varying: &BTreeSet<String>) -> RunRow {
     }
 }
 
-fn grouped(found: &[Candidate], name: &str) -> Vec<GroupRow> {
+fn grouped(found: &[Arc<Candidate>], name: &str) -> Vec<GroupRow> {
     let mut groups: BTreeMap<String, (Value, Vec<&Candidate>)> = BTreeMap::new();
     for own in found {
         let value = own.value(name).unwrap_or_default();
@@ -437,8 +442,8 @@ fn grouped(found: &[Candidate], name: &str) -> Vec<GroupRow> {
 }
 
 /// The best run by Sharpe ratio, deflated for the number of trials.
-fn best_of(found: &[Candidate]) -> Option<Best> {
-    let sharpe = |own: &&Candidate| own.figures.get("sharpe").copied();
+fn best_of(found: &[Arc<Candidate>]) -> Option<Best> {
+    let sharpe = |own: &&Arc<Candidate>| own.figures.get("sharpe").copied();
     let ratios: Vec<f64> = found.iter().filter_map(|own| sharpe(&own)).collect();
     if ratios.len() < 2 {
         return None;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use panoply_contract::prelude::*;
 
+use super::query_runs::Candidate;
 use crate::error::LogError;
 use crate::event::Guid;
 use crate::query::cache::Cache;
@@ -19,6 +20,8 @@ use crate::timestamp::Timestamp;
 const CACHE_BYTES: usize = 40 << 20;
 /// The same for shared runs: several views may be open for each tenant.
 const SHARED_CACHE_BYTES: usize = 8 << 20;
+/// Rows of `query_runs` that stay in memory, of a few kilobytes each.
+const MAX_CANDIDATES: usize = 2_000;
 /// Runs whose heads stay in memory.
 const MAX_OPEN_RUNS: usize = 64;
 
@@ -27,6 +30,14 @@ pub(crate) struct BacktestService {
     store: Arc<dyn Store>,
     cache: Arc<Cache>,
     open_runs: Mutex<RunCache>,
+    candidates: Mutex<Option<CachedCandidates>>,
+}
+
+/// The rows of `query_runs` in one currency, at a version of the catalog.
+struct CachedCandidates {
+    version: u64,
+    currency: Option<String>,
+    rows: Vec<Arc<Candidate>>,
 }
 
 impl BacktestService {
@@ -40,7 +51,12 @@ impl BacktestService {
     }
 
     fn with_cache(store: Arc<dyn Store>, bytes: usize) -> Arc<Self> {
-        Arc::new(Self { store, cache: Cache::new(bytes), open_runs: Mutex::default() })
+        Arc::new(Self {
+            store,
+            cache: Cache::new(bytes),
+            open_runs: Mutex::default(),
+            candidates: Mutex::default(),
+        })
     }
 
     /// All runs, newest first, and the sample run at the end.
@@ -51,6 +67,32 @@ impl BacktestService {
         let added: Vec<RunRecord> = sample.into_iter().filter(is_new).collect();
         runs.extend(added);
         Ok(runs)
+    }
+
+    /// The sealed runs as rows of `query_runs`: those of the call before, while no process has sealed
+    /// or deleted a run, else made by `load`.
+    pub(crate) fn candidates(
+        &self,
+        currency: Option<&str>,
+        load: impl FnOnce() -> Result<Vec<Arc<Candidate>>, ToolError>,
+    ) -> Result<Vec<Arc<Candidate>>, ToolError> {
+        // Read before the catalog: a change in between is detected by the next call.
+        let version = self.version();
+        let lock = || self.candidates.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = &*lock()
+            && own.version == version
+            && own.currency.as_deref() == currency
+        {
+            return Ok(own.rows.clone());
+        }
+        let rows = load()?;
+        let currency = currency.map(str::to_owned);
+        *lock() = (rows.len() <= MAX_CANDIDATES).then(|| CachedCandidates {
+            version,
+            currency,
+            rows: rows.clone(),
+        });
+        Ok(rows)
     }
 
     /// A run and its store: the user's, or that of the sample run.

@@ -2,6 +2,7 @@
 //! with the run of the same parameters out of sample.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use serde_json::Value;
@@ -90,7 +91,7 @@ struct Runs<'a> {
 }
 
 pub(super) fn analyse(
-    found: &[Candidate],
+    found: &[Arc<Candidate>],
     asked: &WalkForward,
 ) -> Result<WalkForwardReply, ToolError> {
     let fold = asked.fold.as_deref().unwrap_or(FOLD);
@@ -108,9 +109,9 @@ pub(super) fn analyse(
         runs.fold = number.clone();
         let side = plain(side).to_lowercase();
         if IN_SAMPLE.contains(&side.as_str()) {
-            runs.in_sample.push((own, *value));
+            runs.in_sample.push((own.as_ref(), *value));
         } else if OUT_OF_SAMPLE.contains(&side.as_str()) {
-            runs.out_of_sample.push((own, *value));
+            runs.out_of_sample.push((own.as_ref(), *value));
         }
     }
     folds.retain(|_, runs| !runs.in_sample.is_empty());
