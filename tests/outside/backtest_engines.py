@@ -24,14 +24,21 @@ def main() -> None:
         judge.nautilus(engines.nautilus(folder), folder)
         judge.nautilus_two(engines.nautilus_two(folder), folder)
         judge.fills_and_value("backtrader", engines.backtrader(folder), [folder / "backtrader_transactions.csv", folder / "backtrader_writer.csv"])
-        judge.fills_and_value("vectorbt", vectorbt(folder), [folder / "vectorbt_orders.csv", folder / "vectorbt_value.csv"])
+        apart(folder, "vectorbt==1.2.0", "vectorbt", "vectorbt_two")
+        apart(folder, "basana==1.11", "basana")
+        judge.fills_and_value("vectorbt", truth(folder, "vectorbt"), [folder / "vectorbt_orders.csv", folder / "vectorbt_value.csv"])
+        judge.vectorbt_two(truth(folder, "vectorbt_two"), folder)
+        judge.basana(truth(folder, "basana"), folder)
 
 
-def vectorbt(folder: pathlib.Path) -> dict:
-    """In an environment of its own: vectorbt wants other versions of numpy and pandas than the other engines."""
-    command = [sys.executable, "-m", "uv", "run", "--quiet", "--no-project", "--with", "vectorbt==1.2.0", "python", engines.__file__, str(folder), "vectorbt"]
+def apart(folder: pathlib.Path, package: str, *names: str) -> None:
+    """Runs engines in an environment of their own: they want other versions of numpy, pandas or aiohttp than the others."""
+    command = [sys.executable, "-m", "uv", "run", "--quiet", "--no-project", "--with", package, "python", engines.__file__, str(folder), *names]
     subprocess.run(command, check=True)
-    return json.loads((folder / "vectorbt.truth.json").read_text())
+
+
+def truth(folder: pathlib.Path, name: str) -> dict:
+    return json.loads((folder / f"{name}.truth.json").read_text())
 
 
 class Judge:
@@ -50,8 +57,8 @@ class Judge:
             raise SystemExit(f"FAILED: {len(moments)} moments, at least {MOMENTS} are compared {failed[:1]}")
         return [reply.data["state"] for reply in replies]
 
-    def imported(self, *files: pathlib.Path, warnings: int = 0) -> str:
-        said = json.loads(self.panoply("backtest", "import", "--json", "--symbol", "TEST", *map(str, files)))
+    def imported(self, *files: pathlib.Path, warnings: int = 0, options: tuple = ()) -> str:
+        said = json.loads(self.panoply("backtest", "import", "--json", "--symbol", "TEST", *options, *map(str, files)))
         report = said["report"]
         clean = (report["rejected"], report["errors"], report["warnings"]) == (0, 0, warnings)
         server.expect(clean, f"{files[0].name}: {report['events']} events, none rejected or flawed")
@@ -121,6 +128,40 @@ class Judge:
             fees = self.ask("aggregate_metrics", runId=run, eventType="TradeExecution", propertyPath="$.Commission", aggregations=["sum"])
             server.expect(near(fees["aggregations"]["sum"], truth["commissions"], 1e-6), f"vectorbt: fees {truth['commissions']:.4f}")
 
+    def vectorbt_two(self, truth: dict, folder: pathlib.Path) -> None:
+        """The files name no currencies: the user does."""
+        options = [word for symbol, currency in truth["currencies"].items() for word in ("--currency", f"{symbol}={currency}")]
+        run = self.imported(folder / "vectorbt_two_orders.csv", folder / "vectorbt_two_value.csv", options=tuple(options))
+        for moment, state in zip(truth["moments"], self.states(run, truth["moments"])):
+            held = {position["securitySymbol"]: float(position["quantity"]) for position in state["positions"]}
+            wrong = {symbol: (quantity, held.get(symbol, 0)) for symbol, quantity in moment["positions"].items() if not near(held.get(symbol, 0), quantity, 1e-9)}
+            wrong |= cash_differences(state, moment["money"], 1e-6)
+            if wrong:
+                raise SystemExit(f"FAILED: vectorbt, two currencies: at {moment['time']} the engine's and ours: {wrong}")
+        print(f"ok: vectorbt, two currencies: positions and cash agree at {len(truth['moments'])} moments")
+        for currency in truth["moments"][0]["money"]:
+            result = self.ask("get_performance", runId=run, currency=currency, equityPoints=1000)
+            ours = {point["time"]: point["value"] for point in result["equity"]}
+            compared = [moment for moment in truth["moments"] if moment["time"] in ours]
+            wrong = [moment for moment in compared if not near(ours[moment["time"]], moment["money"][currency]["equity"], 1e-6)]
+            server.expect(len(compared) >= MOMENTS and not wrong, f"vectorbt, two currencies: the value in {currency} agrees at {len(compared)} moments {wrong[:1]}")
+
+    def basana(self, truth: dict, folder: pathlib.Path) -> None:
+        """One coin traded for dollars and for yen: two positions of one symbol, valued at prices in their own currency."""
+        run = self.imported(folder / "basana.csv", options=("--map", str(folder / "basana.map.json")))
+        server.expect(self.count(run, "TradeExecution") == truth["fills"], f"basana: {truth['fills']} fills")
+        for moment, state in zip(truth["moments"], self.states(run, truth["moments"])):
+            held = {position["currency"]: float(position["quantity"]) for position in state["positions"]}
+            wrong = {currency: (own["held"], held.get(currency, 0)) for currency, own in moment["money"].items() if not near(held.get(currency, 0), float(own["held"]), 1e-12)}
+            wrong |= cash_differences(state, moment["money"], 1e-6)
+            for own in amounts_of(state):
+                money = moment["money"][own["currency"]]
+                if not near(own["total"], float(money["equity"]) - float(money["start"]), 1e-6):
+                    wrong["value " + own["currency"]] = (money, own)
+            if wrong or not near(sum(held.values()), float(moment["held"]), 1e-12):
+                raise SystemExit(f"FAILED: basana: at {moment['time']} the engine's and ours: {wrong} {held} {moment}")
+        print(f"ok: basana: quantity, cash and value of one coin in two currencies agree at {len(truth['moments'])} moments")
+
     def nautilus_two(self, truth: dict, folder: pathlib.Path) -> None:
         run = self.imported(folder / "nautilus_two.jsonl")
         books = self.ask("reconcile_run", runId=run)
@@ -154,6 +195,24 @@ class Judge:
         books = self.ask("reconcile_run", runId=run)
         server.expect(books["agrees"], f"{engine}: fills, positions and balance agree {books['firstParting'] or ''}")
         return {balance["what"]: balance for balance in books["balances"]}
+
+
+def amounts_of(state: dict) -> list:
+    """Profit in each currency that has any."""
+    return [own for own in state["pnl"].get("byCurrency") or [state["pnl"]] if own.get("currency")]
+
+
+def cash_differences(state: dict, money: dict, tolerance: float) -> dict:
+    """The engine's cash and ours: what was there at the start and was realized since, less what the open positions cost."""
+    realized = {own["currency"]: own["realized"] for own in amounts_of(state)}
+    wrong = {}
+    for currency, own in money.items():
+        positions = [position for position in state["positions"] if position.get("currency") == currency]
+        cost = sum(float(position["quantity"]) * float(position["averagePrice"]) for position in positions)
+        ours = float(own["start"]) + realized.get(currency, 0) - cost
+        if not near(ours, float(own["cash"]), tolerance):
+            wrong["cash " + currency] = (own["cash"], ours)
+    return wrong
 
 
 def state_of(state: dict, symbol: str, currency: str) -> tuple:

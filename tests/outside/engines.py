@@ -1,4 +1,4 @@
-"""Four real engines run a small strategy on seeded prices, and tell what is in their books.
+"""Five real engines run a small strategy on seeded prices, and tell what is in their books.
 
 Each function writes the files that a user of the engine has, and returns the engine's own truth:
 counts, and what it held and owned at several moments. `python engines.py FOLDER [ENGINE ...]` keeps both.
@@ -118,6 +118,86 @@ def vectorbt(folder: pathlib.Path) -> dict:
     moments = [{"time": moment.isoformat() + "Z", "equity": float(value[moment]), "positions": {name: float(held.loc[moment, name]) for name in held}} for moment in index[3::4]]
     orders = portfolio.orders.records_readable
     return {"fills": len(orders), "commissions": float(orders["Fees"].sum()), "start": 100_000, "equityFinal": float(value.iloc[-1]), "moments": moments}
+
+
+def vectorbt_two(folder: pathlib.Path) -> dict:
+    """A portfolio whose groups are currencies, each with its own cash."""
+    import numpy
+    import pandas
+    import vectorbt as vbt
+
+    index = pandas.date_range("2024-01-01", periods=240, freq="h", name="Date")
+    currencies = {"AAA": "USD", "BBB": "USD", "7203": "JPY"}
+    start = {"USD": 100_000, "JPY": 15_000_000}
+    close = pandas.DataFrame({name: [bar[3] for bar in walk(seed, *((100.0, 240, 1.0) if currencies[name] == "USD" else (2500.0, 240, 20.0)))] for seed, name in enumerate(currencies)}, index=index)
+    dice = random.Random(4)
+    size = pandas.DataFrame({name: [dice.choice([0, 0, 0, 5, -5, 12, -20, 8]) for _ in index] for name in close}, index=index, dtype=float).replace(0, numpy.nan)
+    groups = pandas.Index(list(currencies.values()), name="currency")
+    portfolio = vbt.Portfolio.from_orders(close, size, fees=0.001, init_cash=list(start.values()), freq="h", cash_sharing=True, group_by=groups)
+    portfolio.orders.records_readable.to_csv(folder / "vectorbt_two_orders.csv")
+    value, cash, held = portfolio.value(), portfolio.cash(), portfolio.assets()
+    value.to_csv(folder / "vectorbt_two_value.csv")
+    moments = [{
+        "time": moment.isoformat() + "Z",
+        "money": {name: {"start": start[name], "cash": float(cash.loc[moment, name]), "equity": float(value.loc[moment, name])} for name in start},
+        "positions": {name: float(held.loc[moment, name]) for name in held},
+    } for moment in index[3::4]]
+    return {"currencies": currencies, "fills": len(portfolio.orders.records), "moments": moments}
+
+
+def basana(folder: pathlib.Path) -> dict:
+    """One coin that is traded for dollars and for yen: bars and fills as a table."""
+    import asyncio
+    import csv
+    from decimal import Decimal
+
+    import basana as bs
+    from basana.backtesting import exchange as simulated, fees, liquidity
+
+    start = {"USD": Decimal(1_000_000), "JPY": Decimal(150_000_000)}
+    step, begin = datetime.timedelta(hours=1), datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
+    dispatcher = bs.backtesting_dispatcher()
+    exchange = simulated.Exchange(dispatcher, dict(start), liquidity_strategy_factory=liquidity.InfiniteLiquidity, fee_strategy=fees.Percentage(Decimal("0.1")), default_pair_info=bs.PairInfo(8, 8))
+    rows, truth, dice, last = [], [], random.Random(6), {}
+
+    async def fills_of(pair):
+        return [(order, fill) for order in await exchange.get_orders(pair=pair) for fill in order.fills]
+
+    async def on_bar(event):
+        pair, last[event.bar.pair] = event.bar.pair, event.bar.close
+        rows.append({"time": event.when.isoformat(), "kind": "bar", "currency": pair.quote_symbol, "close": event.bar.close})
+        money = {}
+        for own in pairs:
+            held = sum((fill.balance_updates[own.base_symbol] for _, fill in await fills_of(own)), Decimal(0))
+            balance = (await exchange.get_balance(own.quote_symbol)).total
+            money[own.quote_symbol] = {"start": str(start[own.quote_symbol]), "cash": str(balance), "held": str(held), "equity": str(balance + held * last.get(own, Decimal(0)))}
+        truth.append({"time": event.when.isoformat(), "held": str((await exchange.get_balance("BTC")).total), "money": money})
+        if dice.random() < 0.4:
+            own = Decimal(money[pair.quote_symbol]["held"])
+            side = bs.OrderOperation.SELL if own > 1 and dice.random() < 0.5 else bs.OrderOperation.BUY
+            await exchange.create_market_order(side, pair, Decimal(dice.randrange(100, 900)) / 1000)
+
+    pairs = [bs.Pair("BTC", "USD"), bs.Pair("BTC", "JPY")]
+    for place, pair in enumerate(pairs):
+        bars, late = [], datetime.timedelta(minutes=30 * place)
+        for number, bar in enumerate(walk(20 + place, *((40_000.0, 160, 300.0) if place == 0 else (6_000_000.0, 160, 40_000.0)))):
+            prices = [round(Decimal(price), 2) for price in bar]
+            when = begin + number * step + late
+            bars.append(bs.BarEvent(when + step, bs.Bar(when, pair, *prices, Decimal(1000), step)))
+        exchange.add_bar_source(bs.FifoQueueEventSource(events=bars))
+        exchange.subscribe_to_bar_events(pair, on_bar)
+    asyncio.run(dispatcher.run())
+    for pair in pairs:
+        for order, fill in asyncio.run(fills_of(pair)):
+            rows.append({"time": fill.when.isoformat(), "kind": "fill", "order": order.id, "currency": pair.quote_symbol, "side": order.operation.name, "quantity": abs(fill.balance_updates["BTC"]), "price": fill.price, "commission": -fill.fees.get(pair.quote_symbol, Decimal(0))})
+    with open(folder / "basana.csv", "w", newline="") as file:
+        table = csv.DictWriter(file, ["time", "kind", "order", "symbol", "currency", "side", "quantity", "price", "commission", "close"])
+        table.writeheader()
+        table.writerows({"symbol": "BTC", **row} for row in rows)
+    names = {"OrderId": "order", "SecuritySymbol": "symbol", "Currency": "currency", "Quantity": "quantity", "Price": "price", "Commission": "commission", "Close": "close"}
+    mapping = {"timestamp": "time", "eventType": {"column": "kind", "values": {"fill": "TradeExecution", "bar": "MarketDataEvent"}}, "severity": {"value": "Info"}, "properties": {**names, "Direction": {"column": "side", "values": {"BUY": "Buy", "SELL": "Sell"}}}}
+    (folder / "basana.map.json").write_text(json.dumps(mapping))
+    return {"fills": sum(row["kind"] == "fill" for row in rows), "moments": truth}
 
 
 def nautilus(folder: pathlib.Path) -> dict:
@@ -244,6 +324,6 @@ def nautilus_run(file: pathlib.Path, symbols: list, starting: dict, base) -> dic
 
 
 if __name__ == "__main__":
-    place, every = pathlib.Path(sys.argv[1]), {"backtesting_py": backtesting_py, "nautilus": nautilus, "nautilus_two": nautilus_two, "backtrader": backtrader, "vectorbt": vectorbt}
+    place, every = pathlib.Path(sys.argv[1]), {"backtesting_py": backtesting_py, "nautilus": nautilus, "nautilus_two": nautilus_two, "backtrader": backtrader, "vectorbt": vectorbt, "vectorbt_two": vectorbt_two, "basana": basana}
     for name, engine in {name: every[name] for name in sys.argv[2:] or every}.items():
         (place / f"{name}.truth.json").write_text(json.dumps(engine(place), indent=1) + "\n")

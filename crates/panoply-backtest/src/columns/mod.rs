@@ -10,8 +10,9 @@ mod write;
 pub use self::read::read;
 pub use self::write::write;
 
-/// Members of the footer that tell which run and type a file belongs to.
+/// Members of the footer: the run and the type that a file belongs to, and the run's metadata.
 const RUN_ID: &str = "panoply.runId";
+const RUN: &str = "panoply.run";
 const EVENT_TYPE: &str = "panoply.eventType";
 
 /// The columns that every file has, in this order.

@@ -10,13 +10,14 @@ use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReade
 
 use super::write::failed;
 use super::{
-    ARRIVAL, CATEGORY, EVENT_ID, EVENT_TYPE, ORIGINAL, PARENT, PROPERTIES, RUN_ID, SEVERITY,
+    ARRIVAL, CATEGORY, EVENT_ID, EVENT_TYPE, ORIGINAL, PARENT, PROPERTIES, RUN, RUN_ID, SEVERITY,
     TIMESTAMP,
 };
 use crate::error::{LogError, check_stop};
 use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
 use crate::import::{Import, ImportControl};
 use crate::line;
+use crate::run::RunHeader;
 use crate::timestamp::Timestamp;
 
 /// Reads the files into the import, merged by arrival.
@@ -27,7 +28,12 @@ pub fn read(
 ) -> Result<(), LogError> {
     let mut sources: Vec<Source> = Vec::new();
     for path in files {
-        sources.push(Source::open(path)?);
+        let (source, header) = Source::open(path)?;
+        // The events of another run than the one that the caller named are rejected one by one.
+        if import.run().is_none_or(|named| named == source.run) {
+            import.set_header(source.run, header)?;
+        }
+        sources.push(source);
     }
     let mut done = 0_u64;
     loop {
@@ -78,7 +84,8 @@ fn foreign(path: &Path, what: &str) -> LogError {
 }
 
 impl Source {
-    fn open(path: &Path) -> Result<Self, LogError> {
+    /// Opens a file. Returns the metadata of its run, too.
+    fn open(path: &Path) -> Result<(Self, RunHeader), LogError> {
         let file = File::open(path).map_err(LogError::Source)?;
         let reader = SerializedFileReader::new(file).map_err(failed)?;
         let footer = reader.metadata().file_metadata().key_value_metadata();
@@ -90,7 +97,13 @@ impl Source {
         let run = Guid::parse(&run).ok_or_else(|| foreign(path, "its footer names no run"))?;
         let event_type = EventType::parse(&event_type)
             .ok_or_else(|| foreign(path, "its footer names no event type"))?;
-        Ok(Self { reader, run, event_type, next_group: 0, rows: Rows::default(), row: 0 })
+        let header = match value(RUN).as_str() {
+            "" => RunHeader::default(),
+            json => serde_json::from_str(json)
+                .map_err(|_| foreign(path, "the description of its run is damaged"))?,
+        };
+        let source = Self { reader, run, event_type, next_group: 0, rows: Rows::default(), row: 0 };
+        Ok((source, header))
     }
 
     /// The arrival number of the next event.

@@ -14,8 +14,8 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
 use super::{
-    ARRIVAL, CATEGORY, EVENT_ID, EVENT_TYPE, FIXED, ORIGINAL, PARENT, PROPERTIES, RUN_ID, SEVERITY,
-    TIMESTAMP,
+    ARRIVAL, CATEGORY, EVENT_ID, EVENT_TYPE, FIXED, ORIGINAL, PARENT, PROPERTIES, RUN, RUN_ID,
+    SEVERITY, TIMESTAMP,
 };
 use crate::error::{LogError, Stop, check_stop};
 use crate::event::{Event, EventType, Guid, Parent};
@@ -111,11 +111,13 @@ impl TypeFile {
         let file = File::create_new(&path).map_err(LogError::Source)?;
         let properties = properties_of(run, event_type);
         let about = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+        let header = serde_json::to_string(&run.head().header).map_err(LogError::store)?;
         let settings = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL).map_err(failed)?))
             .set_key_value_metadata(Some(vec![
                 about(RUN_ID, run.id().to_string()),
                 about(EVENT_TYPE, event_type.as_str().to_owned()),
+                about(RUN, header),
             ]));
         let schema = Arc::new(schema(&properties).map_err(failed)?);
         let writer = SerializedFileWriter::new(file, schema, Arc::new(settings.build()));

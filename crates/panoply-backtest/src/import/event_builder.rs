@@ -18,6 +18,9 @@ pub(crate) struct EventBuilder {
     parent: Option<Guid>,
     id: Option<Guid>,
     properties: String,
+    /// The security, and whether a currency is named.
+    symbol: Option<String>,
+    has_currency: bool,
     /// Fields that the source does not have, and what follows.
     warnings: Vec<Value>,
 }
@@ -26,7 +29,17 @@ impl EventBuilder {
     pub(crate) fn new(time: Timestamp, event_type: EventType) -> Self {
         let properties = String::from("{");
         let warnings = Vec::new();
-        Self { time, event_type, severity: None, parent: None, id: None, properties, warnings }
+        Self {
+            time,
+            event_type,
+            severity: None,
+            parent: None,
+            id: None,
+            properties,
+            symbol: None,
+            has_currency: false,
+            warnings,
+        }
     }
 
     /// Adds a validation warning about what the source lacks.
@@ -44,17 +57,20 @@ impl EventBuilder {
 
     /// A state change of the account; `after` are the members of `StateAfter`.
     pub(crate) fn account(time: Timestamp, after: &[(&str, &str)]) -> Self {
-        Self::new(time, EventType::StateChange)
+        let mut event = Self::new(time, EventType::StateChange)
             .text("StateType", "Account")
-            .object("StateAfter", after)
+            .object("StateAfter", after);
+        event.has_currency = after.iter().any(|(name, _)| *name == "Currency");
+        event
     }
 
     /// A state change of an account with several currencies.
     pub(crate) fn account_of_several(time: Timestamp, balances: &[(&str, &str)]) -> Self {
         let after = Self::new(time, EventType::StateChange).object("Balances", balances);
-        Self::new(time, EventType::StateChange)
+        let event = Self::new(time, EventType::StateChange)
             .text("StateType", "Account")
-            .json("StateAfter", &(after.properties + "}"))
+            .json("StateAfter", &(after.properties + "}"));
+        Self { has_currency: true, ..event }
     }
 
     /// A state change of profit and loss in one currency.
@@ -92,7 +108,12 @@ impl EventBuilder {
         self
     }
 
-    pub(crate) fn text(self, name: &str, text: &str) -> Self {
+    pub(crate) fn text(mut self, name: &str, text: &str) -> Self {
+        match name {
+            "SecuritySymbol" => self.symbol = Some(text.to_owned()),
+            "Currency" => self.has_currency = true,
+            _ => {}
+        }
         self.json(name, &Value::from(text).to_string())
     }
 
@@ -150,6 +171,13 @@ impl EventBuilder {
         line_number: u64,
         name: &str,
     ) -> Result<Guid, LogError> {
+        // The currency that the caller named for files that name none.
+        if !self.has_currency
+            && self.event_type != EventType::IndicatorCalculation
+            && let Some(currency) = import.currency_of(self.symbol.as_deref())
+        {
+            self = self.text("Currency", currency);
+        }
         self.properties.push('}');
         let id = self.id.unwrap_or_else(|| Guid::named(run, name));
         let mut event = Event {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::vectorbt::is_currency;
 use crate::scan::{self, Token};
 
 /// A supported file format.
@@ -126,7 +127,8 @@ fn detect_csv(line: &str) -> Result<Format, UnknownFormat> {
     if has("amount") && has("price") && has("symbol") && (has("sid") || has("order_id")) {
         return Ok(Format::Backtrader);
     }
-    let is_value = names.len() == 2 && names.last() == Some(&"value");
+    let is_value = names.len() == 2 && names.last() == Some(&"value")
+        || names.len() > 1 && names.iter().skip(1).all(|name| is_currency(name));
     if has("Order Id") && has("Side") && has("Fees") || is_value {
         return Ok(Format::Vectorbt);
     }
@@ -144,7 +146,7 @@ mod tests {
 
     #[test]
     fn format_is_detected_from_the_first_bytes() {
-        let cases: [(&[u8], Format); 16] = [
+        let cases: [(&[u8], Format); 17] = [
             (b"PK\x03\x04rest", Format::Freqtrade),
             (br#"{"strategy":{"S":{"trades":[{"pair":"#, Format::Freqtrade),
             (
@@ -167,6 +169,7 @@ mod tests {
             (b"=======\nId,AAA,len,datetime,open\n", Format::Backtrader),
             (b",Order Id,Column,Timestamp,Size,Price,Fees,Side\n", Format::Vectorbt),
             (b"Date,value\n2024-01-01,100.0\n", Format::Vectorbt),
+            (b"Date,JPY,USD\n2024-01-01,100.0,5\n", Format::Vectorbt),
         ];
         for (head, expected) in cases {
             let shown = String::from_utf8_lossy(head);

@@ -82,6 +82,15 @@ pub fn read(
     }
 }
 
+/// Currencies of prices and amounts in files of engines that name none.
+#[derive(Clone, Debug, Default)]
+pub struct Currencies {
+    /// Of the account, and of securities without one of their own.
+    pub default: Option<String>,
+    /// By security.
+    pub by_symbol: BTreeMap<String, String>,
+}
+
 /// An import into one or more runs.
 pub struct Import {
     store: Arc<dyn Store>,
@@ -90,6 +99,7 @@ pub struct Import {
     /// Header of every run that has none of its own in `headers`.
     header: RunHeader,
     headers: BTreeMap<Guid, RunHeader>,
+    currencies: Currencies,
     now: Timestamp,
     monotonic: Arc<dyn Fn() -> Duration + Send + Sync>,
     runs: BTreeMap<Guid, OpenRun>,
@@ -111,6 +121,7 @@ impl Import {
             run,
             header,
             headers: BTreeMap::new(),
+            currencies: Currencies::default(),
             now,
             monotonic,
             runs: BTreeMap::new(),
@@ -122,6 +133,18 @@ impl Import {
     #[must_use]
     pub fn with_headers(self, headers: BTreeMap<Guid, RunHeader>) -> Self {
         Self { headers, ..self }
+    }
+
+    /// Names the currencies of files that name none.
+    #[must_use]
+    pub fn with_currencies(self, currencies: Currencies) -> Self {
+        Self { currencies, ..self }
+    }
+
+    /// The currency of a security, or of the account when `None`, in files that name none.
+    pub(crate) fn currency_of(&self, symbol: Option<&str>) -> Option<&str> {
+        let own = symbol.and_then(|symbol| self.currencies.by_symbol.get(symbol));
+        own.or(self.currencies.default.as_ref()).map(String::as_str)
     }
 
     /// The run that the caller named.

@@ -2,7 +2,7 @@
 //! `portfolio.value().rename("value").to_csv()`.
 //!
 //! The column of a portfolio names the security. vectorbt prices fees in the same currency as the
-//! order.
+//! order. A portfolio whose groups are currencies has a value in each: `portfolio.value().to_csv()`.
 
 use std::io::BufRead;
 
@@ -16,7 +16,7 @@ use crate::event::Guid;
 use crate::position::decimal;
 
 /// Reads orders, or the value of the portfolio, depending on the columns. `symbol` is the security
-/// of a portfolio whose only column has a number for a name.
+/// of a portfolio whose only column has no name.
 pub fn read(
     source: impl BufRead,
     symbol: &str,
@@ -38,13 +38,28 @@ pub fn read(
 
 fn value(row: &Row<'_>, run: Guid, import: &mut Import) -> RecordOutcome {
     let time = row.at(0).and_then(parse_timestamp);
-    let (Some(time), Some(value)) = (time, row.cell("value").or_else(|| row.at(1))) else {
+    let amounts: Vec<(&str, &str)> = row.cells().skip(1).collect();
+    let by_currency = amounts.iter().all(|(name, _)| is_currency(name));
+    let value = row.cell("value").or_else(|| row.at(1));
+    let (Some(time), Some(value)) = (time, value) else {
         return Ok(Err("there is no time or no value".to_owned()));
     };
-    let name = format!("value {}", row.number);
-    EventBuilder::account(time, &[("Equity", value)])
-        .send(import, run, row.number, &name)
-        .map(|_| Ok(()))
+    let mut send = |after: &[(&str, &str)], name: &str| {
+        EventBuilder::account(time, after).send(import, run, row.number, name)
+    };
+    if !by_currency {
+        return send(&[("Equity", value)], &format!("value {}", row.number)).map(|_| Ok(()));
+    }
+    for (currency, value) in amounts {
+        let name = format!("value {} {currency}", row.number);
+        send(&[("Equity", value), ("Currency", currency)], &name)?;
+    }
+    Ok(Ok(()))
+}
+
+/// Whether the name of a column is an ISO 4217 code.
+pub(super) fn is_currency(name: &str) -> bool {
+    name.len() == 3 && name.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 fn order(row: &Row<'_>, symbol: &str) -> Result<Fill, String> {
@@ -61,9 +76,8 @@ fn order(row: &Row<'_>, symbol: &str) -> Result<Fill, String> {
         "Sell" => -size,
         side => return Err(format!("`Side` is `{side}`, neither Buy nor Sell")),
     };
-    let column = row.cell("Column").unwrap_or_default();
-    let is_numbered = column.is_empty() || column.bytes().all(|byte| byte.is_ascii_digit());
-    let symbol = if is_numbered { symbol } else { column };
+    // The only column of a portfolio is 0 unless it has a name; 7203 is Toyota's.
+    let symbol = row.cell("Column").filter(|column| *column != "0").unwrap_or(symbol);
     let id = row.cell("Order Id").unwrap_or_default();
     Ok(Fill {
         time,

@@ -221,6 +221,11 @@ pub trait Store: Send + Sync {
     /// The blobs of a sealed run.
     fn sealed(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError>;
 
+    /// Verifies everything stored besides the sealed runs, down to its checksums.
+    fn verify(&self) -> Result<(), LogError> {
+        Ok(())
+    }
+
     /// A number that changes whenever any process seals or deletes a run.
     fn version(&self) -> u64;
 }

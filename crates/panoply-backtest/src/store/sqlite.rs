@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use panoply_store::check::{self, CheckDepth};
 use panoply_store::error::StoreError;
 use panoply_store::migrate::{self, Migration};
 use panoply_store::mutations::{self, HasMutations, MutationTable};
@@ -274,6 +275,17 @@ impl Store for SqliteStore {
             return Err(LogError::UnknownRun(id));
         }
         Ok(Arc::new(SqliteBlobs { file, access: Access::Sealed, idle: Mutex::default() }))
+    }
+
+    fn verify(&self) -> Result<(), LogError> {
+        let open = self.runs()?.into_iter().filter(|run| run.status == Status::Running);
+        let open = open.map(|run| self.file(run.id, "open")).filter(|file| file.exists());
+        for file in std::iter::once(self.catalog_file.clone()).chain(open) {
+            if let Some(error) = check::damage(&file, CheckDepth::Deep) {
+                return Err(LogError::store(error));
+            }
+        }
+        Ok(())
     }
 
     fn version(&self) -> u64 {

@@ -109,3 +109,20 @@ fn damaged_and_foreign_files_are_refused() {
     }
     assert!(data("ema_cross.jsonl.zst").len() > whole.len(), "columns are smaller than lines");
 }
+
+#[test]
+fn description_of_a_run_is_the_same_after_export_and_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let header: RunHeader = serde_json::from_str(
+        r#"{"strategyName": "ค่าเฉลี่ย", "parameters": {"fast": 5, "stop": {"atr": 1.5}}, "tags": {"sweep": "May"}, "owner": "desk 3"}"#,
+    )
+    .unwrap();
+    let id = Guid::parse(OWN_RUN).unwrap();
+    let properties =
+        r#"{"OrderId":"x","SecuritySymbol":"A","Direction":"Buy","Quantity":1,"Price":1}"#;
+    let one = line(OWN_RUN, 1, "2024-03-01T10:00:00Z", "TradeExecution", properties, None);
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    sealed(Arc::clone(&store), header.clone(), one.as_bytes());
+    let copy = through_parquet(store.as_ref(), id, folder.path());
+    assert_eq!(open(copy.as_ref(), id).head().header, header);
+}

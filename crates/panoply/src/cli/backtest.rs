@@ -60,6 +60,9 @@ pub struct BacktestImport {
     /// Security, for files without one [default: the file name]
     #[arg(long, value_name = "NAME")]
     pub symbol: Option<String>,
+    /// Currency of files that name none, of all amounts or of a security, such as USDJPY=JPY
+    #[arg(long, value_name = "[SYMBOL=]CURRENCY")]
+    pub currency: Vec<String>,
     /// JSON file with the run description: runId, startTime, endTime, strategyName, parameters; or
     /// a list of such, one for each run that the files name
     #[arg(long, value_name = "RUN.json")]

@@ -40,6 +40,52 @@ fn file_format_is_detected() {
     assert_eq!((native, &report["events"]), (run, &json!(142 * 6 + 240)));
 }
 
+#[test]
+fn files_without_currencies_get_those_of_the_command_line() {
+    let place = Place::new();
+    // Column 7203 is Toyota, not the number of a column.
+    let orders = place.file(
+        "orders.csv",
+        ",Order Id,Column,Timestamp,Size,Price,Fees,Side\n\
+         0,0,AAA,2024-01-01 00:00:00,5,100,1,Buy\n\
+         1,1,7203,2024-01-01 01:00:00,10,2500,7,Buy\n\
+         2,2,AAA,2024-01-01 02:00:00,5,110,1,Sell\n\
+         3,3,7203,2024-01-01 03:00:00,10,2600,8,Sell\n",
+    );
+    let value = place.file(
+        "value.csv",
+        "Date,USD,JPY\n2024-01-01 00:00:00,1000,990000\n2024-01-01 03:00:00,1048,990985\n",
+    );
+    let import = |currencies: &[&str], file: &Path| {
+        let mut arguments = vec!["backtest", "import", "--json", file.to_str().unwrap()];
+        arguments.push(value.to_str().unwrap());
+        arguments.extend(currencies.iter().flat_map(|own| ["--currency", *own]));
+        place.run(&arguments)
+    };
+    let (run, report) = imported(&import(&["USD", "7203=JPY"], &orders));
+    assert_eq!((&report["rejected"], &report["errors"]), (&json!(0), &json!(0)), "{report}");
+    let asked = json!({"runId": run, "timestamp": "2024-01-02T00:00:00Z"}).to_string();
+    let reply = place.run(&["call", "get_state_snapshot", &asked, "--json"]).json();
+    let realized = |currency: &str| {
+        let all = reply["state"]["pnl"]["byCurrency"].as_array().unwrap();
+        all.iter().find(|own| own["currency"] == currency).unwrap()["realized"].as_f64()
+    };
+    // 5 * (110 - 100) - 2, and 10 * (2600 - 2500) - 15.
+    assert_eq!((realized("USD"), realized("JPY")), (Some(48.0), Some(985.0)), "{reply}");
+    let asked = json!({"runId": run, "currency": "JPY"}).to_string();
+    let curve = place.run(&["call", "get_performance", &asked, "--json"]).json();
+    assert_eq!(curve["end"], 990_985.0, "{curve}");
+    for wrong in [&["=JPY"][..], &["USD", "EUR"], &["AAA="], &["A=USD", "A=EUR"]] {
+        let refused = import(wrong, &orders);
+        assert_eq!(refused.status, Some(2), "{wrong:?}: {refused:?}");
+        assert!(refused.err.contains("is empty or given twice"), "{}", refused.err);
+    }
+    let native = place.file("native.jsonl", &log("11111111-1111-4111-8111-111111111111"));
+    let refused = import(&["USD"], &native);
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(refused.err.contains("names its currencies itself"), "{}", refused.err);
+}
+
 /// A log of one event.
 fn log(run: &str) -> String {
     format!(
@@ -66,8 +112,12 @@ fn list_of_descriptions_gives_each_run_its_parameters() {
     assert!(refused.err.contains("description 2: `runId` is missing"), "{}", refused.err);
     let refused = import(json!([one(0), one(0)]));
     assert!(refused.err.contains("is described twice"), "{}", refused.err);
-    // The third run has no description.
-    import(json!([one(1), one(0)])).good();
+    // The third run has no description, and one description has no run.
+    let stray = "99999999-9999-4999-8999-999999999999";
+    let done = import(json!([one(1), one(0), {"runId": stray}]));
+    assert_eq!(done.status, Some(0), "{done:?}");
+    let notice = format!("run {stray} is described by --run, but no event names it");
+    assert!(done.err.contains(&notice), "{}", done.err);
     let table = place.run(&["call", "query_runs", "--json"]).json();
     let parameters = |run: &String| {
         let rows = table["runs"].as_array().unwrap();

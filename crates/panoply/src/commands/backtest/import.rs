@@ -10,7 +10,7 @@ use panoply_backtest::columns;
 use panoply_backtest::event::Guid;
 use panoply_backtest::import::format::Format;
 use panoply_backtest::import::mapped::Mapping;
-use panoply_backtest::import::{self, Import, ImportControl, SourceFormat};
+use panoply_backtest::import::{self, Currencies, Import, ImportControl, SourceFormat};
 use panoply_backtest::run::RunHeader;
 use panoply_backtest::store::Store;
 use panoply_backtest::timestamp::Timestamp;
@@ -48,9 +48,23 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
         Some(run) => run,
         // Native events carry their run ids.
         None if own_names => Guid::new(0),
-        None => run_of_content(&arguments.files)?,
+        None => run_of_content(&arguments.files, &arguments.currency)?,
     };
-    let mut import = new_import(store, description);
+    if let (Some((file, _)), false) = (
+        arguments.files.iter().zip(&readings).find(|(_, one)| !is_of_engine(one)),
+        arguments.currency.is_empty(),
+    ) {
+        return Err(Failure::usage(format!(
+            "`{}` names its currencies itself: --currency is for files of engines",
+            file.display()
+        ))
+        .hint(
+            "set the property `Currency` of its events, in a mapping with {\"value\": \"USD\"}",
+        ));
+    }
+    let described: Vec<Guid> = description.headers.keys().copied().collect();
+    let mut import =
+        new_import(store, description).with_currencies(currencies(&arguments.currency)?);
     for (file, reading) in arguments.files.iter().zip(&readings) {
         let source = opened(file)?;
         let size = source.metadata().map_or(0, |metadata| metadata.len());
@@ -64,7 +78,35 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
         bar.clear();
         read.map_err(|error| Failure::work(format!("`{}`: {error}", file.display())))?;
     }
-    complete(arguments, import)
+    complete(arguments, import, &described)
+}
+
+/// Whether a file has the output of an engine, which may name no currencies.
+const fn is_of_engine(format: &SourceFormat<'_>) -> bool {
+    !matches!(
+        format,
+        SourceFormat::Known(Format::Native)
+            | SourceFormat::MappedCsv(_)
+            | SourceFormat::MappedJsonl(_)
+    )
+}
+
+/// Reads `--currency`.
+fn currencies(given: &[String]) -> Result<Currencies, Failure> {
+    let mut currencies = Currencies::default();
+    for own in given {
+        let (symbol, currency) =
+            own.rsplit_once('=').map_or((None, own.as_str()), |(a, b)| (Some(a), b));
+        let before = match symbol {
+            None => currencies.default.replace(currency.to_owned()),
+            Some(symbol) => currencies.by_symbol.insert(symbol.to_owned(), currency.to_owned()),
+        };
+        if currency.is_empty() || symbol == Some("") || before.is_some() {
+            return Err(Failure::usage(format!("`--currency {own}` is empty or given twice"))
+                .hint("for example --currency USD --currency USDJPY=JPY"));
+        }
+    }
+    Ok(currencies)
 }
 
 fn new_import(store: Arc<dyn Store>, description: Description) -> Import {
@@ -95,11 +137,12 @@ fn import_parquet(
     store: Arc<dyn Store>,
     description: Description,
 ) -> Result<Value, Failure> {
+    let described: Vec<Guid> = description.headers.keys().copied().collect();
     let mut import = new_import(store, description);
     let mut control = ImportControl { progress: &mut |_| {}, stop: &|| false };
     let files: Vec<&Path> = arguments.files.iter().map(std::path::PathBuf::as_path).collect();
     columns::read(&files, &mut import, &mut control).map_err(failed)?;
-    complete(arguments, import)
+    complete(arguments, import, &described)
 }
 
 /// Reads `--run`: the description of one run, or a list with one for each run by its id.
@@ -181,10 +224,11 @@ fn reading<'a>(
 }
 
 /// Derives a run id from the content of the files, so that a repeated import is detected.
-fn run_of_content(files: &[std::path::PathBuf]) -> Result<Guid, Failure> {
+fn run_of_content(files: &[std::path::PathBuf], currencies: &[String]) -> Result<Guid, Failure> {
     /// UUID namespace of derived run ids; generated once.
     const SPACE: Guid = Guid::new(0x6f1c_2a57_3f0b_4d0e_9a55_70e2_6f3a_b0c1);
     let mut hash = Sha256::new();
+    currencies.iter().for_each(|currency| hash.update(currency));
     for file in files {
         let mut source = BufReader::with_capacity(1 << 20, opened(file)?);
         loop {
@@ -206,9 +250,19 @@ fn opened(file: &Path) -> Result<File, Failure> {
     File::open(file).map_err(|error| unread(file, &error))
 }
 
-/// Completes the runs unless `--open` is given; prints their content.
-fn complete(arguments: &BacktestImport, mut import: Import) -> Result<Value, Failure> {
+/// Completes the runs unless `--open` is given; prints their content, and which of the runs that
+/// `--run` describes are not in the files.
+fn complete(
+    arguments: &BacktestImport,
+    mut import: Import,
+    described: &[Guid],
+) -> Result<Value, Failure> {
     let acknowledged = import.acknowledge().map_err(failed)?;
+    for id in described {
+        if !acknowledged.iter().any(|(run, _)| run == id) {
+            notice(format_args!("run {id} is described by --run, but no event names it"));
+        }
+    }
     for (line, reason) in import.unassigned() {
         notice(format_args!("line {line}: {reason}"));
     }
