@@ -189,7 +189,8 @@ def basana(folder: pathlib.Path) -> dict:
     asyncio.run(dispatcher.run())
     for pair in pairs:
         for order, fill in asyncio.run(fills_of(pair)):
-            rows.append({"time": fill.when.isoformat(), "kind": "fill", "order": order.id, "currency": pair.quote_symbol, "side": order.operation.name, "quantity": abs(fill.balance_updates["BTC"]), "price": fill.price, "commission": -fill.fees.get(pair.quote_symbol, Decimal(0))})
+            # A fill is dated at the begin of its bar, and booked at its end.
+            rows.append({"time": (fill.when + step).isoformat(), "kind": "fill", "order": order.id, "currency": pair.quote_symbol, "side": order.operation.name, "quantity": abs(fill.balance_updates["BTC"]), "price": fill.price, "commission": -fill.fees.get(pair.quote_symbol, Decimal(0))})
     with open(folder / "basana.csv", "w", newline="") as file:
         table = csv.DictWriter(file, ["time", "kind", "order", "symbol", "currency", "side", "quantity", "price", "commission", "close"])
         table.writeheader()
