@@ -112,10 +112,12 @@ fn breastfed_or_former_child_is_not_the_patient() {
 #[test]
 fn what_is_given_to_a_breastfed_child_is_judged_for_the_child() {
     // Manthathat is contraindicated under 1 year and has no record for breastfeeding.
-    Asked::new().check(&[(
-        "I am breastfeeding. Can I give Manthathat to my 6-month-old?",
-        "infants under 1 year",
-    )]);
+    Asked::new().check(&[
+        ("I am breastfeeding. Can I give Manthathat to my 6-month-old?", "infants under 1 year"),
+        ("Can my 6-month-old have Manthathat? I breastfeed.", "infants under 1 year"),
+        ("I still breastfeed, is Manthathat safe for my 6 month old?", "infants under 1 year"),
+        ("ลูก 6 เดือนกินยามันทธาตุได้ไหม แม่ยังให้นมอยู่", "ต่ำกว่า 1 ปี"),
+    ]);
 }
 
 #[test]

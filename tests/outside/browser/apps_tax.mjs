@@ -100,3 +100,26 @@ export async function taxMistake({ page, server, what, t, see }) {
   await page.getByText("2024/25").first().waitFor();
   check(!page.url().includes("DGE"), `${what}: trades stay out of the address`);
 }
+
+export async function taxBeforeApril(kit) {
+  const { page, server, lang, th, what, t, see } = kit;
+  const read = await given(kit);
+  await page.getByRole("link", { name: t("Before 5 April", "ก่อน 5 เมษายน") }).click();
+  const price = (ticker) => page.getByLabel(t(`Price of ${ticker}, £`, `ราคา ${ticker} (£)`));
+  await price("DGE").fill("60");
+  await page.keyboard.press("Tab");
+  await price("AAPL").fill("100");
+  await page.keyboard.press("Tab");
+  // The tax year that runs today starts on 6 April.
+  const now = new Date(), year = now.getUTCFullYear() - (now.toISOString().slice(5, 10) < "04-06" ? 1 : 0);
+  const prices = [{ ticker: "AAPL", price: "100" }, { ticker: "DGE", price: "60" }];
+  const plan = (await server.call("plan_disposals", { cgt_content: read.cgt_content, year: String(year), taxable_income: "30000", prices })).structuredContent;
+  check(plan.sales.length > 0, `${what}: the tool plans a sale`);
+  const rows = page.getByRole("region", { name: t("Plan", "แผน") }).locator("tbody tr");
+  await rows.nth(plan.sales.length - 1).waitFor();
+  await page.waitForFunction((count) => document.querySelectorAll("main tbody tr").length === count, plan.sales.length);
+  const cells = await rows.evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+  same(JSON.stringify(cells.map(([ticker, quantity, gain]) => [ticker, quantity, gain])), JSON.stringify(plan.sales.map((sale) => [sale.ticker, sale.quantity, pounds(sale.expected_gain)])), `${what}: sales`);
+  includes(await page.locator("main dl.tiles").innerText(), dateOf(plan.first_safe_repurchase, lang, th), `${what}: when to buy back`);
+  await see("plan");
+}

@@ -1,4 +1,4 @@
-// Study: decks, the review of cards, drafts to approve, forecast. Every step is a tool call, so
+// Study: decks, the review of cards, a browser, drafts to approve, a plan for an exam, forecast. Every step is a tool call, so
 // that an agent and a person can share one collection.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -7,17 +7,21 @@ import { forecast } from "../noema/forecast";
 import { ask } from "./client";
 import { Empty, Field, Loading, Problem, Sections, Shown, Tiles, useSection, useTool, Wait } from "./parts";
 import { reader, t, useTab } from "./state";
+import { Browser } from "./study_browser";
 import { Drafts } from "./study_drafts";
+import { Exam } from "./study_exam";
 import { Media, Side } from "./study_card";
 
 export function Study() {
-  const [section] = useSection(["decks", "review", "add", "drafts", "forecast"]);
+  const [section] = useSection(["decks", "review", "add", "browse", "drafts", "exam", "forecast"]);
   const [deck, setDeck] = useTab<string>("study.deck", "");
   const names: [string, string][] = [
     ["decks", t("Decks", "สำรับ")],
     ["review", t("Review", "ทบทวน")],
     ["add", t("Add cards", "เพิ่มบัตร")],
+    ["browse", t("Browse", "ค้นหาบัตร")],
     ["drafts", t("Drafts", "ฉบับร่าง")],
+    ["exam", t("Exam", "แผนสอบ")],
     ["forecast", t("Forecast", "คาดการณ์")],
   ];
   return (
@@ -26,7 +30,9 @@ export function Study() {
       {section === "decks" && <Decks study={(id) => { setDeck(id); location.hash = "review"; }} />}
       {section === "review" && <Review key={deck} deck={deck} />}
       {section === "add" && <Add deck={deck} choose={setDeck} />}
+      {section === "browse" && <Browser />}
       {section === "drafts" && <Drafts />}
+      {section === "exam" && <Exam deck={deck} />}
       {section === "forecast" && <Shown views={{ "forecast-reviews": forecast }} tool="forecast-reviews" input={{ days: 30 }} />}
     </>
   );
@@ -213,23 +219,23 @@ function Review({ deck }: { deck: string }) {
         <Nothing data={step.data} done={done} />
       ) : step.kind === "front" ? (
         <>
-          <div class="sheet" ref={place} tabIndex={-1} role="group" aria-label={t("Question", "คำถาม")}><Side text={step.data.card.front} html={step.data.card.frontHtml} media={step.data.card.media as Media[]} /></div>
+          <div class="sheet" ref={place} tabIndex={-1} role="group" aria-label={t("Question", "คำถาม")}><Side text={step.data.card.front} html={step.data.card.frontHtml} media={[step.data.card.media as Media[]]} occlusion={step.data.card.occlusion} /></div>
           {step.data.card.typeAnswer && (
             <form onSubmit={(event) => { event.preventDefault(); void reveal(); }}>
               <Field label={t("Type the answer", "พิมพ์คำตอบ")}>{(id) => <input id={id} type="text" autocomplete="off" autoFocus value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />}</Field>
             </form>
           )}
-          <p class="actions"><button type="button" class="strong" onClick={reveal}>{t("Show the answer", "แสดงคำตอบ")} <kbd>{t("space", "เว้นวรรค")}</kbd></button><Speak text={step.data.card.front} /></p>
+          <p class="actions"><button type="button" class="strong" onClick={reveal}>{t("Show the answer", "แสดงคำตอบ")} <kbd>{t("space", "เว้นวรรค")}</kbd></button><Speak text={step.data.card.front} speech={step.data.card.speech} /></p>
         </>
       ) : (
         <>
-          <div class="sheet" ref={place} tabIndex={-1} role="group" aria-label={t("Answer", "คำตอบ")}><Side text={step.data.back} html={step.data.backHtml} media={step.data.media as Media[]} /></div>
+          <div class="sheet" ref={place} tabIndex={-1} role="group" aria-label={t("Answer", "คำตอบ")}><Side text={step.data.back} html={step.data.backHtml} media={[step.data.media as Media[], step.front.card.media as Media[]]} occlusion={step.data.occlusion} answer /></div>
           {typeof step.data.typedRight === "boolean" && <p class={step.data.typedRight ? "up" : "down"} role="status">{step.data.typedRight ? `✓ ${t("What you typed is right.", "คำตอบที่พิมพ์ถูกต้อง")}` : `✗ ${t("What you typed differs.", "คำตอบที่พิมพ์ไม่ตรง")}`}</p>}
           <h2 id="how">{t("How well did you know it?", "จำได้ดีแค่ไหน")}</h2>
           <div class="ratings" role="group" aria-labelledby="how">
             {step.data.previews.map((preview: any) => <button key={preview.rating} type="button" onClick={() => rate(preview.rating)}><span><b>{ratingName(preview.rating)}</b> <kbd>{RATINGS.indexOf(preview.rating) + 1}</kbd></span><small>{until(preview, step.asked)}</small></button>)}
           </div>
-          <p class="actions"><Speak text={step.data.back} /></p>
+          <p class="actions"><Speak text={step.data.back} speech={step.data.speech} /></p>
         </>
       )}
       {(done > 0 || step.kind === "none") && <p class="actions"><button type="button" onClick={undo}>{t("Undo the last review", "ยกเลิกการทบทวนล่าสุด")} <kbd>z</kbd></button></p>}
@@ -243,14 +249,18 @@ function Nothing({ data, done }: { data: any; done: number }) {
   return <Empty title={t("Done for now.", "เสร็จแล้วสำหรับตอนนี้")}>{data.nextAt && <p>{t(`The next card comes ${dateTime(data.nextAt, reader())} UTC.`, `บัตรถัดไปมาถึง ${dateTime(data.nextAt, reader())} UTC`)}</p>}</Empty>;
 }
 
-/** Reads a side aloud with the voices of the browser, where it has any. */
-function Speak({ text }: { text: string }) {
+/** Reads a side aloud with the voices of the browser, where it has any: the fields that its template
+    speaks, in their languages, else all of it. */
+function Speak({ text, speech }: { text: string; speech?: { language: string; text: string }[] | undefined }) {
   if (!("speechSynthesis" in window)) return null;
+  const all = { language: /[\u0e00-\u0e7f]/.test(text) ? "th_TH" : "en_GB", text: text.replace(/\[[^\]]*\]/g, " ") };
   const speak = () => {
-    const utterance = new SpeechSynthesisUtterance(text.replace(/\[[^\]]*\]/g, " "));
-    utterance.lang = /[\u0e00-\u0e7f]/.test(text) ? "th-TH" : "en-GB";
     speechSynthesis.cancel();
-    speechSynthesis.speak(utterance);
+    for (const part of speech?.length ? speech : [all]) {
+      const utterance = new SpeechSynthesisUtterance(part.text);
+      utterance.lang = part.language.replace("_", "-");
+      speechSynthesis.speak(utterance);
+    }
   };
   return <button type="button" onClick={speak}>{t("Read aloud", "อ่านออกเสียง")}</button>;
 }

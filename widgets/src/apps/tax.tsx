@@ -9,6 +9,7 @@ import { t, useTab } from "./state";
 import { Boxes } from "./tax_boxes";
 import { Explain } from "./tax_explain";
 import { pounds } from "./tax_format";
+import { Plan } from "./tax_plan";
 
 interface BrokerFile {
   name: string;
@@ -31,12 +32,13 @@ const EXAMPLE = `2023-05-02 BUY DGE 100 @ 35.00 GBP
 2025-01-10 SELL DGE 20 @ 40.00 GBP FEES 5.00`;
 
 export function Tax() {
-  const [section, go] = useSection(["files", "gains", "boxes", "explain"]);
+  const [section, go] = useSection(["files", "gains", "boxes", "plan", "explain"]);
   const [records, setRecords] = useTab<Records | null>("tax.records", null);
   const names: [string, string][] = [
     ["files", t("Files", "ไฟล์")],
     ["gains", t("Gains by year", "กำไรรายปี")],
     ["boxes", t("Tax return", "แบบภาษี")],
+    ["plan", t("Before 5 April", "ก่อน 5 เมษายน")],
     ["explain", t("Why this match?", "เหตุผลการจับคู่")],
   ];
   const needed = section !== "files" && !records?.text;
@@ -47,6 +49,7 @@ export function Tax() {
       {needed && <Empty title={t("There are no transactions yet.", "ยังไม่มีรายการซื้อขาย")}><p><a href="#files">{t("Give your brokers' files first", "เริ่มจากให้ไฟล์ของโบรกเกอร์")}</a></p></Empty>}
       {section === "gains" && records?.text && <Gains text={records.text} />}
       {section === "boxes" && records?.text && <Boxes text={records.text} />}
+      {section === "plan" && records?.text && <Plan text={records.text} />}
       {section === "explain" && records?.text && <Explain text={records.text} />}
     </>
   );

@@ -20,7 +20,21 @@ pub struct Divergence {
     pub first: Option<StoredEvent>,
     /// The next event of the second run; `None` if it has no more.
     pub second: Option<StoredEvent>,
+    /// Whether one run has events that the other lacks, after which they agree again.
+    pub additional: Option<Additional>,
 }
+
+/// Events that only one run has, before both go on with the same event.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Additional {
+    /// This many in the first run.
+    InFirst(u32),
+    /// This many in the second run.
+    InSecond(u32),
+}
+
+/// Events among which the next common one is searched.
+const LOOKAHEAD: u32 = 64;
 
 /// A property whose value differs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -46,7 +60,8 @@ impl SealedRun {
             };
             let (first, second) = (event(self)?, event(other)?);
             if content(first.as_ref()) != content(second.as_ref()) {
-                return Ok(Some(Divergence { common: seq, first, second }));
+                let additional = additional((self, first.as_ref()), (other, second.as_ref()), seq)?;
+                return Ok(Some(Divergence { common: seq, first, second, additional }));
             }
         }
         Ok(None)
@@ -55,6 +70,30 @@ impl SealedRun {
     fn digest(&self) -> Result<std::sync::Arc<Digest>, LogError> {
         self.cached(BlobKey::new(BlobKind::Digest, 0, 0), Digest::read)
     }
+}
+
+/// Whether the next event of one run comes a little later in the other.
+fn additional(
+    (own, first): (&SealedRun, Option<&StoredEvent>),
+    (other, second): (&SealedRun, Option<&StoredEvent>),
+    seq: u32,
+) -> Result<Option<Additional>, LogError> {
+    let is_at = |run: &SealedRun, seq: u32, wanted: Option<&StoredEvent>| match wanted {
+        Some(_) if seq < run.head().events => {
+            Ok::<_, LogError>(content(Some(&run.event(seq)?)) == content(wanted))
+        }
+        _ => Ok(false),
+    };
+    for count in 1..=LOOKAHEAD {
+        let ahead = seq.saturating_add(count);
+        if is_at(other, ahead, first)? {
+            return Ok(Some(Additional::InSecond(count)));
+        }
+        if is_at(own, ahead, second)? {
+            return Ok(Some(Additional::InFirst(count)));
+        }
+    }
+    Ok(None)
 }
 
 fn content(event: Option<&StoredEvent>) -> Option<Vec<u8>> {

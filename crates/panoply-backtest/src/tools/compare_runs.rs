@@ -13,7 +13,7 @@ use super::service::{BacktestService, tool_error};
 use crate::event::EventType;
 use crate::position::to_f64;
 use crate::query::aggregate::AggregateQuery;
-use crate::query::divergence::Divergence;
+use crate::query::divergence::{Additional, Divergence};
 use crate::query::reader::{SealedRun, StoredEvent};
 use crate::query::snapshot::View;
 
@@ -111,7 +111,7 @@ struct WireDivergence {
     first: Option<DivergentEvent>,
     /// The next event of the second run; null when it has no more.
     second: Option<DivergentEvent>,
-    /// The properties that differ.
+    /// The properties that differ; empty if one event is additional.
     differences: Vec<ParameterDifference>,
     /// In words.
     explanation: String,
@@ -268,7 +268,7 @@ fn parameters(first: &SealedRun, second: &SealedRun) -> Vec<ParameterDifference>
 
 fn divergence(first: &SealedRun, second: &SealedRun) -> Result<Option<WireDivergence>, ToolError> {
     let Some(found) = first.divergence(second).map_err(tool_error)? else { return Ok(None) };
-    let properties = found.properties();
+    let properties = if found.additional.is_none() { found.properties() } else { Vec::new() };
     let differences = properties.iter().take(MAX_PARAMETERS).map(|own| {
         let value = |json: &Option<String>| {
             json.as_deref().map_or(Value::Null, super::events::lossless_value)
@@ -298,6 +298,18 @@ fn divergence(first: &SealedRun, second: &SealedRun) -> Result<Option<WireDiverg
 
 fn explain(found: &Divergence, differences: &[ParameterDifference]) -> String {
     let common = found.common;
+    let extra = match found.additional {
+        Some(Additional::InFirst(count)) => Some(("first", count, &found.first)),
+        Some(Additional::InSecond(count)) => Some(("second", count, &found.second)),
+        None => None,
+    };
+    if let Some((which, count, Some(event))) = extra {
+        let (events, kind) = (if count == 1 { "event" } else { "events" }, event.event_type());
+        return format!(
+            "After {common} equal events only the {which} run has {count} {events} from {}, a {kind} first; then both go on with the same event.",
+            event.timestamp(),
+        );
+    }
     match (&found.first, &found.second) {
         (Some(first), Some(second)) if first.timestamp() != second.timestamp() => {
             let (earlier, which) = if first.timestamp() < second.timestamp() {

@@ -410,3 +410,30 @@ async fn first_divergence_of_two_runs_is_found_and_explained() {
     let same = call_tool(&kernel, "compare_runs", same).await.unwrap();
     assert_eq!(same["firstDivergence"], Value::Null);
 }
+
+#[tokio::test]
+async fn additional_events_of_one_run_are_told_from_changed_ones() {
+    let other = "22222222-2222-4222-8222-222222222222";
+    let log = |run: &str, closes: &[u32]| -> String {
+        let bar = |(place, close): (usize, &u32)| {
+            let properties = format!(r#"{{"SecuritySymbol":"A","Data":{{"Close":{close}}}}}"#);
+            let number = u32::try_from(place).unwrap() + 1;
+            line(run, number, "2024-01-01T00:00:00Z", "MarketDataEvent", &properties, None)
+        };
+        closes.iter().enumerate().map(bar).collect::<Vec<_>>().join("\n")
+    };
+    for (first, second, expected) in [
+        (&[1, 2, 3, 4][..], &[1, 2, 9, 8, 3, 4][..], "only the second run has 2 events from"),
+        (&[1, 2, 7, 3], &[1, 2, 3], "only the first run has 1 event from"),
+        (&[1, 2, 3, 4], &[1, 2, 9, 4], "differs in Data.Close"),
+        (&[1, 2, 3], &[1, 2], "ends after 2 equal events"),
+    ] {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        sealed(Arc::clone(&store), Default::default(), log(OWN_RUN, first).as_bytes());
+        sealed(Arc::clone(&store), Default::default(), log(other, second).as_bytes());
+        let both = json!({"runId": OWN_RUN, "otherRunId": other});
+        let reply = call_tool(&kernel(store), "compare_runs", both).await.unwrap();
+        let explanation = reply["firstDivergence"]["explanation"].as_str().unwrap();
+        assert!(explanation.contains(expected), "{explanation}");
+    }
+}

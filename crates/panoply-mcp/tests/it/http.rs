@@ -67,7 +67,7 @@ async fn apps_are_public_with_a_strict_content_security_policy() {
     let server = http(|_| {}).await;
     let documents =
         ["/", "/rmf", "/cgt", "/study", "/runs", "/herbs"].map(|path| (path, "text/html"));
-    let scripts = ["app", "app-funds", "app-herbs", "app-runs", "app-study", "app-tax"];
+    let scripts = ["app", "app-funds", "app-herbs", "app-math", "app-runs", "app-study", "app-tax"];
     let scripts = scripts.map(|name| (format!("/app/{name}.js"), "text/javascript"));
     let files = documents
         .map(|(path, kind)| (path.to_owned(), kind))

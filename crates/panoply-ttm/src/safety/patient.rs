@@ -257,11 +257,19 @@ impl PatientWords {
         }
         reading.patient.set_apart_incidental(catalog);
         reading.ranges.extend(medicine_places);
+        let mut child_places: Vec<Range<usize>> = reading
+            .phrases
+            .iter()
+            .filter(|(_, ids)| ids.iter().any(|id| matches!(id.as_str(), "children" | "infants")))
+            .map(|(range, _)| range.clone())
+            .collect();
         if let Some((months, range)) = age(text, tokens) {
             reading.patient.age_months = Some(months);
+            child_places.push(range.clone());
             reading.ranges.push(range);
         }
-        let given = tokens.iter().any(|token| GIVING.contains(&token.text(text)))
+        let given = child_places.iter().any(|range| is_subject(text, range))
+            || tokens.iter().any(|token| GIVING.contains(&token.text(text)))
             || reading.ranges.iter().any(|range| {
                 let phrase = text.get(range.clone()).unwrap_or_default();
                 phrase.starts_with("ให้ลูก") && !phrase.contains("นม") && !phrase.contains("ดูด")
@@ -270,6 +278,34 @@ impl PatientWords {
         reading
     }
 }
+
+/// Whether the child at this place is the one who takes something: `can my 6-month-old have`, `is it
+/// safe for our baby`, `ลูก 6 เดือนกิน`, but not `breastfeeding my 6-month-old` and `ให้นมลูก 6 เดือน`.
+fn is_subject(text: &str, range: &Range<usize>) -> bool {
+    let lead = text.get(..range.start).unwrap_or_default().trim_end();
+    let (rest, last) = last_word(lead);
+    let (_, word) = if DETERMINERS.contains(&last) { last_word(rest) } else { (rest, last) };
+    if ASKED_FOR.contains(&word) {
+        return true;
+    }
+    let phrase = text.get(range.clone()).unwrap_or_default();
+    let behind = text.get(range.end..).unwrap_or_default().trim_start();
+    let is_fed = lead.trim_end_matches("ลูก").ends_with("นม") || phrase.contains("นม");
+    !is_fed && TAKEN.iter().any(|verb| behind.starts_with(verb))
+}
+
+/// A text without its last word, and that word.
+fn last_word(text: &str) -> (&str, &str) {
+    let start = text.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    let (rest, word) = text.split_at(start);
+    (rest.trim_end(), word)
+}
+
+const DETERMINERS: [&str; 8] = ["my", "our", "the", "a", "an", "his", "her", "this"];
+/// Words before the one for whom something is asked.
+const ASKED_FOR: [&str; 8] = ["can", "could", "may", "might", "should", "shall", "for", "let"];
+/// Thai verbs of taking, after their subject.
+const TAKEN: [&str; 6] = ["กิน", "ทาน", "ดื่ม", "ใช้", "รับประทาน", "จะกิน"];
 
 /// Words of a question about giving something to a child.
 const GIVING: [&str; 5] = ["give", "giving", "gave", "given", "ป้อน"];

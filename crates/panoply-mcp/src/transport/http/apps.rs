@@ -24,11 +24,12 @@ const PATHS: [&str; 6] = ["/", "/rmf", "/cgt", "/study", "/runs", "/herbs"];
 const DOCUMENT: &str = include_str!("../../../../../widgets/dist/app.html");
 
 /// Scripts and styles by name, as `widgets/build.mjs` writes them.
-const FILES: [(&str, &str, &str); 7] = [
+const FILES: [(&str, &str, &str); 8] = [
     ("app.css", CSS, include_str!("../../../../../widgets/dist/app.css")),
     ("app.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app.js")),
     ("app-funds.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app-funds.js")),
     ("app-herbs.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app-herbs.js")),
+    ("app-math.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app-math.js")),
     ("app-runs.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app-runs.js")),
     ("app-study.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app-study.js")),
     ("app-tax.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app-tax.js")),
