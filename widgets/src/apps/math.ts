@@ -7,4 +7,6 @@ import temml from "temml";
 export function typeset(source: string, display: boolean, element: HTMLElement): void {
   // `trust` stays false: no links, no pictures, no styles from a card.
   temml.render(source, element, { displayMode: display, throwOnError: false, errorColor: "inherit", maxSize: [20, 20], maxExpand: 500, trust: false });
+  // A formula wider than the card scrolls, also by keys.
+  if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
 }
