@@ -10,6 +10,7 @@
 use jiff::civil::Date;
 
 use crate::engine::report::YearReport;
+use crate::engine::residence::accrues;
 use crate::money::Money;
 use crate::parameters::{AssetClass, Parameters, RatePeriod};
 use crate::tax_year::TaxYear;
@@ -136,7 +137,8 @@ fn gains_by_rate(
         periods.extend(periods_of(class, year.year, parameters)?);
     }
     let sales = year.disposals.iter().map(|disposal| {
-        (AssetClass::General, disposal.disposal.date, disposal.gain.at_least(Money::ZERO))
+        let accrued = accrues(disposal.disposal, year.absence).unwrap_or(disposal.disposal.date);
+        (AssetClass::General, accrued, disposal.gain.at_least(Money::ZERO))
     });
     let others = other.iter().map(|other| {
         (other.class, other.date.unwrap_or_else(|| year.year.first_day()), other.gain)

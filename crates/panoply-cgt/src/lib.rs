@@ -15,6 +15,7 @@ pub mod fx;
 pub mod harvest;
 pub mod html;
 pub mod import;
+pub mod income;
 pub mod json;
 pub mod losses;
 pub mod money;
@@ -26,6 +27,7 @@ pub mod problem;
 pub mod ratio;
 pub mod sa108;
 pub mod scenario;
+pub mod security;
 pub mod spreadsheet;
 #[cfg(feature = "tools")]
 pub mod store;

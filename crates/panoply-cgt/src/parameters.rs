@@ -10,6 +10,7 @@ use jiff::civil::Date;
 use serde::Deserialize;
 
 use crate::money::Money;
+use crate::security::SecurityClass;
 use crate::tax_year::TaxYear;
 
 /// All parameters.
@@ -24,6 +25,8 @@ pub struct Parameters {
     rates_on_business_assets: RateTable,
     basic_rate_band: ByYear,
     reporting: Reporting,
+    income_tax: IncomeTaxTable,
+    treaty_dividends: TreatyTable,
     /// Boxes of form SA108.
     pub sa108: Sa108Boxes,
 }
@@ -87,25 +90,159 @@ struct Reporting {
     before_that_times_exempt_amount: i64,
 }
 
-/// SA108 box numbers for listed shares and for losses.
+#[derive(Clone, Debug, Deserialize)]
+struct IncomeTaxTable {
+    law: String,
+    /// Rules by the first year in which they apply.
+    from: BTreeMap<i16, IncomeTaxRules>,
+}
+
+/// Rates in hundredths of a percent: basic or ordinary, higher or upper, additional.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct IncomeTaxRules {
+    dividend_allowance: i64,
+    dividend_rates: [u32; 3],
+    savings_rates: [u32; 3],
+    savings_allowance: i64,
+    savings_allowance_higher: i64,
+    starting_rate_limit: i64,
+    higher_rate_limit: i64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct TreatyTable {
+    law: String,
+    percent: BTreeMap<String, u32>,
+}
+
+/// Taxation of interest and dividends in a year.
+#[derive(Clone, Copy, Debug)]
+pub struct IncomeTaxYear {
+    rules: IncomeTaxRules,
+    band: Money,
+}
+
+impl IncomeTaxYear {
+    /// Dividend allowance.
+    pub const fn dividend_allowance(&self) -> Money {
+        Money::pounds(self.rules.dividend_allowance)
+    }
+
+    /// Rates on dividends in hundredths of a percent: ordinary, upper, additional.
+    pub fn dividend_rates(&self) -> [u128; 3] {
+        self.rules.dividend_rates.map(u128::from)
+    }
+
+    /// Rates on interest in hundredths of a percent: basic, higher, additional.
+    pub fn savings_rates(&self) -> [u128; 3] {
+        self.rules.savings_rates.map(u128::from)
+    }
+
+    /// Savings allowance of a person without income at higher rates.
+    pub const fn savings_allowance(&self) -> Money {
+        Money::pounds(self.rules.savings_allowance)
+    }
+
+    /// Savings allowance of a person with income at the higher rate; none at the additional rate.
+    pub const fn savings_allowance_higher(&self) -> Money {
+        Money::pounds(self.rules.savings_allowance_higher)
+    }
+
+    /// Income up to which the starting rate for savings of 0 % applies.
+    pub const fn starting_rate_limit(&self) -> Money {
+        Money::pounds(self.rules.starting_rate_limit)
+    }
+
+    /// Taxable income above which the additional rates apply.
+    pub const fn higher_rate_limit(&self) -> Money {
+        Money::pounds(self.rules.higher_rate_limit)
+    }
+
+    /// Basic rate band of a person without Gift Aid or pension contributions.
+    pub const fn standard_band(&self) -> Money {
+        self.band
+    }
+}
+
+/// Box numbers of a section of SA108: number of disposals, proceeds, allowable costs, gains, losses.
+pub type SectionBoxes = [String; 5];
+
+/// Boxes of form SA108.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sa108Boxes {
-    /// Number of disposals.
-    pub number_of_disposals: String,
-    /// Disposal proceeds.
-    pub disposal_proceeds: String,
-    /// Allowable costs, including costs of disposal.
-    pub allowable_costs: String,
-    /// Gains before losses.
-    pub gains_before_losses: String,
-    /// Losses in the year.
-    pub losses_in_the_year: String,
+    first_form: i16,
+    crypto_from: i16,
+    /// Residential property.
+    pub property: SectionBoxes,
+    /// Gains on carried interest.
+    pub carried_interest: String,
+    crypto: SectionBoxes,
+    other: SectionBoxes,
+    listed: SectionBoxes,
+    unlisted: SectionBoxes,
     /// Losses brought forward and used.
     pub losses_brought_forward_used: String,
     /// Losses to carry forward.
     pub losses_to_carry_forward: String,
     /// Adjustment to Capital Gains Tax.
     pub adjustment_to_capital_gains_tax: String,
+}
+
+impl Sa108Boxes {
+    /// Whether the box numbers of a year's form are known.
+    pub fn has_numbers(&self, year: TaxYear) -> bool {
+        year.start() >= self.first_form
+    }
+
+    /// Section of a class on a year's form; `None` for exempt securities.
+    pub fn section(&self, class: SecurityClass, year: TaxYear) -> Option<Section> {
+        Some(match class {
+            SecurityClass::Listed => Section::Listed,
+            SecurityClass::Unlisted => Section::Unlisted,
+            SecurityClass::Crypto if year.start() >= self.crypto_from => Section::Crypto,
+            SecurityClass::Crypto | SecurityClass::Other => Section::Other,
+            SecurityClass::Gilt | SecurityClass::Qcb => return None,
+        })
+    }
+
+    /// Box numbers of a section.
+    pub const fn boxes(&self, section: Section) -> &SectionBoxes {
+        match section {
+            Section::Property => &self.property,
+            Section::Crypto => &self.crypto,
+            Section::Other => &self.other,
+            Section::Listed => &self.listed,
+            Section::Unlisted => &self.unlisted,
+        }
+    }
+}
+
+/// Section of form SA108, in the order of the form.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Section {
+    /// Residential property and carried interest.
+    Property,
+    /// Cryptoassets, from 2024/25 on.
+    Crypto,
+    /// Other property, assets and gains.
+    Other,
+    /// Listed shares and securities.
+    Listed,
+    /// Unlisted shares and securities.
+    Unlisted,
+}
+
+impl Section {
+    /// Heading on the form.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Property => "Residential property (and carried interest)",
+            Self::Crypto => "Cryptoassets",
+            Self::Other => "Other property, assets and gains",
+            Self::Listed => "Listed shares and securities",
+            Self::Unlisted => "Unlisted shares and securities",
+        }
+    }
 }
 
 static BUNDLED: LazyLock<Option<Parameters>> = LazyLock::new(|| {
@@ -174,6 +311,29 @@ impl Parameters {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Taxation of interest and dividends in a year; `None` before the dividend allowance of 2016/17
+    /// and for unknown years.
+    pub fn income_tax(&self, year: TaxYear) -> Option<IncomeTaxYear> {
+        let band = self.basic_rate_band(year)?;
+        let (_, rules) = self.income_tax.from.range(..=year.start()).next_back()?;
+        Some(IncomeTaxYear { rules: *rules, band })
+    }
+
+    /// Statute of the taxation of interest and dividends.
+    pub fn income_tax_law(&self) -> &str {
+        &self.income_tax.law
+    }
+
+    /// Highest tax on dividends by the treaty with a country, in percent; `None` when not known.
+    pub fn treaty_dividend_percent(&self, country: &str) -> Option<u32> {
+        self.treaty_dividends.percent.get(country).copied()
+    }
+
+    /// Source of the treaty rates.
+    pub fn treaty_law(&self) -> &str {
+        &self.treaty_dividends.law
     }
 
     /// Statute of the rates.

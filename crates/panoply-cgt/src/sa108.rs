@@ -4,15 +4,20 @@
 //! favour: proceeds and gains down, costs and losses up. Rounding each disposal first would move the
 //! totals of an active trader by hundreds of pounds. Allowable costs include costs of disposal.
 
-use crate::engine::report::YearReport;
-use crate::estimate::Estimate;
+use std::collections::BTreeMap;
+
+use crate::engine::report::{RoundedDisposal, YearReport};
+use crate::estimate::{Estimate, OtherGain};
 use crate::money::Money;
-use crate::parameters::Parameters;
+use crate::parameters::{AssetClass, Parameters, Sa108Boxes, Section};
+use crate::security::Securities;
 
 /// A box with its entry.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FilledBox {
-    /// Box number.
+    /// Section of the form.
+    pub section: &'static str,
+    /// Box number; empty when those of the year's form are not known.
     pub number: String,
     /// Label of the box.
     pub label: &'static str,
@@ -32,56 +37,157 @@ pub struct Known {
     pub losses: bool,
 }
 
-/// Fills the boxes of a year, which must be rounded to the penny.
+/// Labels of a section's boxes.
+const LABELS: [&str; 5] = [
+    "Number of disposals",
+    "Disposal proceeds",
+    "Allowable costs (including purchase price)",
+    "Gains in the year, before losses",
+    "Losses in the year",
+];
+
+/// Fills the boxes of a year, which must be rounded to the penny. The section of listed shares is
+/// always there, the others when they have disposals.
 pub fn boxes(
     year: &YearReport<'_>,
+    (securities, other): (&Securities, &[OtherGain]),
     estimate: Option<&Estimate>,
     known: Known,
     parameters: &Parameters,
 ) -> Vec<FilledBox> {
     let form = &parameters.sa108;
-    let down = |amount: Money| Some(whole(amount.pounds_down()));
-    let up = |amount: Money| Some(whole(amount.pounds_up()));
     let adjustment = estimate.map(|estimate| estimate.tax - estimate.tax_at_first_rates);
     let two_rates = estimate.is_some_and(|estimate| estimate.periods.len() > 1);
     let answered = !two_rates || (known.income && known.losses);
     let adjustment = adjustment.filter(|_| answered).map(|amount| amount.to_string());
     let losses = estimate.filter(|_| known.losses);
-    let filled = |number: &str, label, entry| FilledBox { number: number.to_owned(), label, entry };
-    vec![
-        filled(
-            &form.number_of_disposals,
-            "Number of disposals",
-            Some(year.disposals.len().to_string()),
-        ),
-        filled(&form.disposal_proceeds, "Disposal proceeds", down(year.gross_proceeds)),
-        filled(
-            &form.allowable_costs,
-            "Allowable costs (including purchase price)",
-            up(year.allowable_cost + year.selling_costs),
-        ),
-        filled(
-            &form.gains_before_losses,
-            "Gains in the year, before losses",
-            down(year.total_gain),
-        ),
-        filled(&form.losses_in_the_year, "Losses in the year", up(year.total_loss)),
-        filled(
+    let mut boxes = property(other, form);
+    for (section, figures) in sections(year, securities, form) {
+        let entries = figures.entries().into_iter().zip(form.boxes(section));
+        boxes.extend(entries.zip(LABELS).map(|((entry, number), label)| FilledBox {
+            section: section.title(),
+            number: number.clone(),
+            label,
+            entry: Some(entry),
+        }));
+    }
+    let last = [
+        (
+            "Losses and adjustments",
             &form.losses_brought_forward_used,
             "Losses brought forward and used in-year",
             losses.map(|estimate| whole(estimate.losses_used.pounds_up())),
         ),
-        filled(
+        (
+            "Losses and adjustments",
             &form.losses_to_carry_forward,
             "Losses available to be carried forward",
             losses.map(|estimate| whole(estimate.losses_carried_forward.pounds_up())),
         ),
-        filled(
+        (
+            "Losses and adjustments",
             &form.adjustment_to_capital_gains_tax,
             "Adjustment to Capital Gains Tax",
             adjustment,
         ),
-    ]
+    ];
+    boxes.extend(last.into_iter().map(|(section, number, label, entry)| FilledBox {
+        section,
+        number: number.clone(),
+        label,
+        entry,
+    }));
+    if !form.has_numbers(year.year) {
+        boxes.iter_mut().for_each(|filled| filled.number.clear());
+    }
+    boxes
+}
+
+/// Sums of a section.
+#[derive(Clone, Copy, Debug, Default)]
+struct Figures {
+    disposals: usize,
+    proceeds: Money,
+    costs: Money,
+    gains: Money,
+    losses: Money,
+}
+
+impl Figures {
+    fn add(&mut self, disposal: &RoundedDisposal<'_>) {
+        self.disposals += 1;
+        self.proceeds += disposal.gross;
+        self.costs += disposal.legs.iter().map(|leg| leg.cost).sum();
+        self.costs += disposal.disposal.fees.to_pence();
+        match disposal.gain.is_negative() {
+            true => self.losses -= disposal.gain,
+            false => self.gains += disposal.gain,
+        }
+    }
+
+    /// Entries in the order of [`LABELS`].
+    fn entries(&self) -> [String; 5] {
+        [
+            self.disposals.to_string(),
+            whole(self.proceeds.pounds_down()),
+            whole(self.costs.pounds_up()),
+            whole(self.gains.pounds_down()),
+            whole(self.losses.pounds_up()),
+        ]
+    }
+}
+
+/// Sums of the sections with disposals, and of listed shares, in the order of the form.
+fn sections(
+    year: &YearReport<'_>,
+    securities: &Securities,
+    form: &Sa108Boxes,
+) -> BTreeMap<Section, Figures> {
+    let mut sections = BTreeMap::from([(Section::Listed, Figures::default())]);
+    for disposal in &year.disposals {
+        let class = securities.class(&disposal.disposal.ticker);
+        if let Some(section) = form.section(class, year.year) {
+            sections.entry(section).or_default().add(disposal);
+        }
+    }
+    sections
+}
+
+/// Residential property and carried interest as entered: gains and losses only.
+fn property(other: &[OtherGain], form: &Sa108Boxes) -> Vec<FilledBox> {
+    let of = |class: AssetClass| other.iter().filter(move |other| other.class == class);
+    let sum = |class: AssetClass| -> (Money, Money) {
+        (of(class).map(|other| other.gain).sum(), of(class).map(|other| other.loss).sum())
+    };
+    let filled = |number: &str, label, entry: Option<String>| FilledBox {
+        section: Section::Property.title(),
+        number: number.to_owned(),
+        label,
+        entry,
+    };
+    let mut boxes = Vec::new();
+    if of(AssetClass::ResidentialProperty).next().is_some() {
+        let (gains, losses) = sum(AssetClass::ResidentialProperty);
+        let count = of(AssetClass::ResidentialProperty).count().to_string();
+        let known = [
+            Some(count),
+            None,
+            None,
+            Some(whole(gains.pounds_down())),
+            Some(whole(losses.pounds_up())),
+        ];
+        let numbered = form.property.iter().zip(LABELS).zip(known);
+        boxes.extend(numbered.map(|((number, label), entry)| filled(number, label, entry)));
+    }
+    if of(AssetClass::CarriedInterest).next().is_some() {
+        let (gains, _) = sum(AssetClass::CarriedInterest);
+        boxes.push(filled(
+            &form.carried_interest,
+            "Carried interest",
+            Some(whole(gains.pounds_down())),
+        ));
+    }
+    boxes
 }
 
 /// Reasons why a year must be reported; empty when it need not be. `taxable` is the gain above the
@@ -150,7 +256,7 @@ mod tests {
         let year = TaxYear::parse("2023").unwrap();
         let report = report(&computation, parameters, Some(year), Rounding::PerLeg);
         let of_year = &report.years[0];
-        let entries = boxes(of_year, None, KNOWN, parameters);
+        let entries = boxes(of_year, (report.securities, &[]), None, KNOWN, parameters);
         let gains = entries.iter().find(|filled| filled.number == "26").unwrap();
         let expected = of_year.disposals.len() * 140 / 100;
         assert_eq!(gains.entry, Some(expected.to_string()));
@@ -172,7 +278,7 @@ mod tests {
         };
         let estimate = estimate(&report.years[0], parameters, situation).unwrap();
         let entries: Vec<(String, String)> =
-            boxes(&report.years[0], Some(&estimate), KNOWN, parameters)
+            boxes(&report.years[0], (report.securities, &[]), Some(&estimate), KNOWN, parameters)
                 .into_iter()
                 .map(|filled| (filled.number, filled.entry.unwrap()))
                 .collect();
@@ -199,5 +305,70 @@ mod tests {
             .len(),
             1
         );
+    }
+
+    fn filled(text: &str, year: &str, other: &[OtherGain]) -> Vec<(String, String)> {
+        let rows = dsl::parse(text).unwrap();
+        let computation = compute(&rows, &Rates::default(), Options::default()).unwrap();
+        let parameters = Parameters::bundled().unwrap();
+        let year = TaxYear::parse(year).unwrap();
+        let report = report(&computation, parameters, Some(year), Rounding::PerLeg);
+        boxes(&report.years[0], (report.securities, other), None, KNOWN, parameters)
+            .into_iter()
+            .filter_map(|filled| Some((filled.number, filled.entry?)))
+            .collect()
+    }
+
+    #[test]
+    fn each_class_has_its_section_of_the_years_form() {
+        let lines = |year: &str| {
+            format!(
+                "2015-01-01 BUY L 1 @ 10\n2015-01-01 BUY U 1 @ 20\n2015-01-01 BUY BTC 1 @ 30\n2015-01-01 BUY G 1 @ 90\n2015-01-01 SECURITY U CLASS unlisted\n2015-01-01 SECURITY BTC CLASS crypto\n2015-01-01 SECURITY G CLASS gilt\n{year}-06-01 SELL L 1 @ 11\n{year}-06-01 SELL U 1 @ 15\n{year}-06-01 SELL BTC 1 @ 100\n{year}-06-01 SELL G 1 @ 100"
+            )
+        };
+        let pairs = |found: &[(&str, &str)]| -> Vec<(String, String)> {
+            found
+                .iter()
+                .map(|(number, entry)| ((*number).to_owned(), (*entry).to_owned()))
+                .collect()
+        };
+        let shares = [
+            ("23", "1"),
+            ("24", "11"),
+            ("25", "10"),
+            ("26", "1"),
+            ("27", "0"),
+            ("31", "1"),
+            ("32", "15"),
+            ("33", "20"),
+            ("34", "0"),
+            ("35", "5"),
+        ];
+        // HMRC's form of 2024/25 has a section for cryptoassets; before, they were other assets.
+        let crypto =
+            [("13.1", "1"), ("13.2", "100"), ("13.3", "30"), ("13.4", "70"), ("13.5", "0")];
+        assert_eq!(
+            filled(&lines("2024"), "2024", &[]),
+            pairs(&[&crypto[..], &shares[..]].concat())
+        );
+        let other = [("14", "1"), ("15", "100"), ("16", "30"), ("17", "70"), ("19", "0")];
+        assert_eq!(filled(&lines("2023"), "2023", &[]), pairs(&[&other[..], &shares[..]].concat()));
+        let unknown = filled(&lines("2015"), "2015", &[]);
+        assert!(unknown.iter().all(|(number, _)| number.is_empty()), "{unknown:?}");
+    }
+
+    #[test]
+    fn property_and_carried_interest_are_entered_as_given() {
+        let flat = OtherGain {
+            class: AssetClass::ResidentialProperty,
+            date: None,
+            gain: Money::pounds(20_000),
+            loss: Money::ZERO,
+        };
+        let carried = OtherGain { class: AssetClass::CarriedInterest, ..flat };
+        let found = filled("2015-01-01 BUY L 1 @ 10", "2023", &[flat, carried]);
+        let start: Vec<(&str, &str)> =
+            found.iter().take(4).map(|(number, entry)| (number.as_str(), entry.as_str())).collect();
+        assert_eq!(start, [("3", "1"), ("6", "20000"), ("7", "0"), ("13", "20000")]);
     }
 }

@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use rust_decimal::Decimal;
 
 use crate::currency::{Currency, UnknownCurrency};
+use crate::security::Security;
 
 /// A transaction on one holding on one day.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,6 +43,13 @@ pub enum Kind {
     },
     /// Cash dividend; the cost of the holding does not change.
     Dividend {
+        /// Gross amount.
+        total: Amount,
+        /// Tax withheld.
+        tax: Amount,
+    },
+    /// Interest; the cost of the holding does not change.
+    Interest {
         /// Gross amount.
         total: Amount,
         /// Tax withheld.
@@ -149,6 +157,8 @@ pub enum Kind {
         /// Cost of the pool.
         cost: Amount,
     },
+    /// Facts about the security; nothing happens to the holding.
+    Security(Box<Security>),
 }
 
 /// Demerger of a company.
@@ -201,6 +211,8 @@ impl Kind {
             Self::Takeover(_) => "TAKEOVER",
             Self::Rename { .. } => "RENAME",
             Self::Negligible { .. } => "NEGLIGIBLE",
+            Self::Interest { .. } => "INTEREST",
+            Self::Security(_) => "SECURITY",
         }
     }
 
@@ -225,6 +237,8 @@ impl Kind {
             | Self::SpouseOut { .. }
             | Self::SpouseIn { .. }
             | Self::Opening { .. }
+            | Self::Interest { .. }
+            | Self::Security(_)
             | Self::Negligible { .. } => None,
         }
     }

@@ -14,7 +14,7 @@ pub struct Form {
 }
 
 /// All actions.
-pub const FORMS: [Form; 19] = [
+pub const FORMS: [Form; 21] = [
     Form {
         word: "BUY",
         form: "BUY ticker quantity @ price [currency] [RATE rate] [FEES amount [currency] [RATE rate]]",
@@ -32,6 +32,12 @@ pub const FORMS: [Form; 19] = [
         form: "DIVIDEND ticker TOTAL amount [currency] [RATE rate] [TAX amount [currency] [RATE rate]]",
         example: "2024-07-01 DIVIDEND AAPL TOTAL 12 USD TAX 1.80 USD",
         means: "cash paid out; it is income and leaves the cost alone",
+    },
+    Form {
+        word: "INTEREST",
+        form: "INTEREST ticker TOTAL amount [currency] [RATE rate] [TAX amount [currency] [RATE rate]]",
+        example: "2024-07-31 INTEREST TR68 TOTAL 87.50",
+        means: "interest of a bond, gilt or account; it is income and leaves the cost alone",
     },
     Form {
         word: "ACCUMULATION",
@@ -128,6 +134,12 @@ pub const FORMS: [Form; 19] = [
         form: "OPENING ticker quantity COST amount [currency] [RATE rate]",
         example: "2020-04-06 OPENING VOD 1000 COST 1250",
         means: "a Section 104 holding known from earlier records",
+    },
+    Form {
+        word: "SECURITY",
+        form: "SECURITY ticker [CLASS class] [ISIN isin] [INCOME dividend|interest] [COUNTRY code] [NAME words]",
+        example: "2024-01-01 SECURITY VWRP CLASS listed ISIN IE00BK5BQT80 NAME Vanguard FTSE All-World",
+        means: "facts about the holding: class listed (default), unlisted, crypto, other, or gilt and qcb, which are exempt; excess reportable income is added by the ISIN; INCOME interest for bond funds; the name ends the line",
     },
 ];
 

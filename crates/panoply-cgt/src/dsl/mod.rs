@@ -15,7 +15,7 @@ mod parser;
 mod printer;
 
 pub use parser::parse;
-pub(crate) use parser::read_date;
+pub(crate) use parser::{day_first, read_date};
 pub use printer::{line, print};
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::grammar::{FORMS, Form, form_of};
 use super::lexer::{self, Word};
 use crate::number;
 use crate::problem::{Problem, suggest_similar};
+use crate::security::{Country, IncomeKind, Isin, Security, SecurityClass};
 use crate::transaction::{
     Amount, Demerger, InvalidTicker, Kind, Quantity, Row, SourceLocation, Takeover, Ticker,
     Transaction,
@@ -92,6 +93,11 @@ impl<'a> LineParser<'a, '_> {
                 let total = self.amount_after("TOTAL")?;
                 Kind::Dividend { total, tax: self.optional_amount("TAX")? }
             }
+            "INTEREST" => {
+                let total = self.amount_after("TOTAL")?;
+                Kind::Interest { total, tax: self.optional_amount("TAX")? }
+            }
+            "SECURITY" => Kind::Security(Box::new(self.security()?)),
             "ACCUMULATION" => {
                 let quantity = self.quantity("quantity")?.get();
                 let total = self.amount_after("TOTAL")?;
@@ -182,6 +188,78 @@ impl<'a> LineParser<'a, '_> {
         let at = Self { next: self.next - 1, ..*self };
         let hint = "write the ticker of the other holding".to_owned();
         Err(at.problem(format!("`{own}` cannot become itself"), "another ticker", hint))
+    }
+
+    /// Facts about a security, in any order; the name ends the line.
+    fn security(&mut self) -> ParseResult<Security> {
+        let mut security = Security::default();
+        let start = self.next;
+        while !self.peek().is_empty() {
+            let word = self.peek();
+            self.next += 1;
+            let value = self.peek();
+            let problem = |message: String, expected: &str, hint: &str| {
+                Err(self.problem(message, expected, hint.to_owned()))
+            };
+            match word.to_ascii_uppercase().as_str() {
+                "CLASS" => match SecurityClass::parse(value) {
+                    Ok(class) => security.class = Some(class),
+                    Err(bad) => return problem(bad.to_string(), "a class of asset", bad.hint),
+                },
+                "ISIN" => match Isin::parse(value) {
+                    Some(isin) => security.isin = Some(isin),
+                    None => {
+                        return problem(
+                            format!("`{value}` is not an ISIN"),
+                            "twelve characters with their check digit",
+                            "copy it from the broker's statement, such as IE00BK5BQT80",
+                        );
+                    }
+                },
+                "INCOME" => match IncomeKind::parse(value) {
+                    Some(kind) => security.income = Some(kind),
+                    None => {
+                        return problem(
+                            format!("`{value}` is not a kind of income"),
+                            "dividend or interest",
+                            "write `interest` for a bond fund, otherwise `dividend`",
+                        );
+                    }
+                },
+                "COUNTRY" => match Country::parse(value) {
+                    Some(country) => security.country = Some(country),
+                    None => {
+                        return problem(
+                            format!("`{value}` is not a country"),
+                            "two letters of ISO 3166",
+                            "write the country's two letters, such as US",
+                        );
+                    }
+                },
+                "NAME" if !value.is_empty() => {
+                    let ends = self.words.get(self.next..).unwrap_or_default();
+                    let from = ends.first().map_or(0, |word| word.start);
+                    let to = ends.last().map_or(0, |word| word.start + word.text.len());
+                    security.name = self.line.get(from..to).and_then(Security::name_of);
+                    self.next = self.words.len();
+                    return Ok(security);
+                }
+                _ => {
+                    self.next -= 1;
+                    let form = self.form.map_or("", |form| form.form);
+                    return Err(self.problem(
+                        format!("unexpected `{word}`"),
+                        "CLASS, ISIN, INCOME, COUNTRY or NAME",
+                        format!("write it as: {form}"),
+                    ));
+                }
+            }
+            self.next += 1;
+        }
+        if self.next == start {
+            self.word("CLASS")?;
+        }
+        Ok(security)
     }
 
     fn trade(&mut self) -> ParseResult<(Quantity, Amount, Amount)> {

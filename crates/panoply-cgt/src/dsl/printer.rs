@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use super::parser::NIL;
+use crate::security::{Country, IncomeKind, Isin, Security, SecurityClass};
 use crate::transaction::{Amount, Demerger, Kind, Transaction};
 
 /// Prints transactions, one per line, without a trailing newline.
@@ -26,7 +27,7 @@ pub fn line(transaction: &Transaction) -> String {
             let _ = write!(text, " {quantity} @ {}", written(*price));
             optional(&mut text, "FEES", *fees);
         }
-        Kind::Dividend { total, tax } => {
+        Kind::Dividend { total, tax } | Kind::Interest { total, tax } => {
             let _ = write!(text, " TOTAL {}", written(*total));
             optional(&mut text, "TAX", *tax);
         }
@@ -72,8 +73,25 @@ pub fn line(transaction: &Transaction) -> String {
         Kind::Negligible { value } => {
             let _ = write!(text, " VALUE {}", written(*value));
         }
+        Kind::Security(security) => facts(&mut text, security),
     }
     text
+}
+
+fn facts(text: &mut String, security: &Security) {
+    let Security { class, isin, income, country, name } = security;
+    let words = [
+        ("CLASS", class.map(SecurityClass::as_str)),
+        ("ISIN", isin.as_ref().map(Isin::as_str)),
+        ("INCOME", income.map(IncomeKind::as_str)),
+        ("COUNTRY", country.as_ref().map(Country::as_str)),
+        ("NAME", name.as_deref()),
+    ];
+    for (word, value) in words {
+        if let Some(value) = value {
+            let _ = write!(text, " {word} {value}");
+        }
+    }
 }
 
 fn given(text: &mut String, word: &str, amount: Option<&Amount>) {

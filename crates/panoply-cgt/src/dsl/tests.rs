@@ -260,3 +260,33 @@ fn any_amount() -> impl Strategy<Value = Amount> {
         });
     (plain, prop::option::of(any_quantity())).prop_map(|(amount, rate)| amount.at_rate(rate))
 }
+
+#[test]
+fn security_lines_round_trip_with_names_of_any_script() {
+    let cases = [
+        ("2024-01-01 security f name  กองทุน  รวม # note", "2024-01-01 SECURITY F NAME กองทุน รวม"),
+        (
+            "2024-01-01 SECURITY F ISIN ie00b3rbwm25 CLASS Listed COUNTRY us INCOME Interest",
+            "2024-01-01 SECURITY F CLASS listed ISIN IE00B3RBWM25 INCOME interest COUNTRY US",
+        ),
+        ("2024-01-01 SECURITY F NAME a@b 中国", "2024-01-01 SECURITY F NAME a@b 中国"),
+    ];
+    for (text, canonical) in cases {
+        let rows = parse(text).unwrap();
+        assert_eq!(crate::dsl::line(&rows[0].transaction), canonical);
+        assert_eq!(parse(canonical).unwrap()[0].transaction, rows[0].transaction, "{text}");
+    }
+    let refused = [
+        ("2024-01-01 SECURITY F", "`CLASS`"),
+        ("2024-01-01 SECURITY F NAME", "unexpected `NAME`"),
+        ("2024-01-01 SECURITY F CLASS option", "s.144"),
+        ("2024-01-01 SECURITY F ISIN IE00B3RBWM26", "not an ISIN"),
+        ("2024-01-01 SECURITY F COUNTRY XS", "not a country"),
+        ("2024-01-01 SECURITY F INCOME rent", "kind of income"),
+        ("2024-01-01 SECURITY F CLASS listed 5", "unexpected `5`"),
+    ];
+    for (text, message) in refused {
+        let problems = parse(text).unwrap_err();
+        assert!(problems[0].message.contains(message), "{text}: {problems:?}");
+    }
+}

@@ -11,28 +11,35 @@
 //! and the order of rows does not matter.
 
 mod amounts;
+mod error;
 mod events;
 mod groups;
 mod normalize;
 mod plan;
+mod remarks;
 pub mod report;
+pub mod residence;
 mod value;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use error::EngineError;
 use events::Transfers;
 use groups::{Group, Names};
 use jiff::civil::Date;
 pub(crate) use normalize::split_factor;
+pub use residence::Absence;
 use serde::{Deserialize, Serialize};
 
 use crate::currency::Currency;
-use crate::fx::{FxError, Rate, Rates};
+use crate::eri::AddedIncome;
+use crate::fx::{Rate, Rates};
 use crate::money::{Money, Product};
 use crate::ratio::Ratio;
+use crate::security::Securities;
 use crate::tax_year::TaxYear;
-use crate::transaction::{Row, SourceLocation, Ticker};
+use crate::transaction::{Row, Ticker};
 use value::Valuer;
 
 /// Options of the computation.
@@ -46,6 +53,8 @@ pub struct Options {
     pub holdings_at: Option<Date>,
     /// Whether to list the purchases that entered the pools.
     pub pool_entries: bool,
+    /// Time during which the person was not resident in the UK.
+    pub absence: Option<Absence>,
 }
 
 /// Order of a split and trades on the same day.
@@ -75,6 +84,14 @@ pub struct Computation {
     pub dividends: BTreeMap<TaxYear, Dividends>,
     /// Purchases that entered a pool, by ticker and date; only with `Options::pool_entries`.
     pub pool_entries: Vec<PoolEntry>,
+    /// Disposals of gilts and qualifying corporate bonds, by date and ticker.
+    pub exempt: Vec<Disposal>,
+    /// Facts about the securities.
+    pub securities: Securities,
+    /// Excess reportable income that was added to the cost.
+    pub added_income: Vec<AddedIncome>,
+    /// `Options::absence`.
+    pub absence: Option<Absence>,
 }
 
 /// Shares of a day's purchases that entered the pool.
@@ -303,170 +320,6 @@ pub struct Dividends {
     pub tax: Money,
 }
 
-/// Why transactions cannot be computed.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum EngineError {
-    /// A disposal exceeds the holding.
-    #[error("{ticker}, {date}: {sold} shares were disposed of, but only {held} were held{also_bought}", also_bought = also_bought(*bought))]
-    ExceedsHolding {
-        /// Source location.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-        /// Number of shares disposed of.
-        sold: Ratio,
-        /// Number of shares held at the start of the day.
-        held: Ratio,
-        /// Number of shares acquired on the day.
-        bought: Ratio,
-    },
-    /// A short sale is never covered.
-    #[error("{ticker}, {date}: {open} shares were sold short and never bought back")]
-    NeverCovered {
-        /// Source location.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-        /// Number of uncovered shares.
-        open: Ratio,
-    },
-    /// A split and a trade on one day.
-    #[error(
-        "{ticker}, {date}: a split and a trade on the same day; it is not clear which came first"
-    )]
-    AmbiguousSplit {
-        /// Source location of the split.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-    },
-    /// An accumulation on an empty holding.
-    #[error("{ticker}, {date}: an accumulation, but no shares were held")]
-    AccumulationWithoutHolding {
-        /// Source location.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-    },
-    /// A capital return exceeds the pooled cost.
-    #[error("{ticker}, {date}: a capital return of £{returned} exceeds the pooled cost of £{cost}")]
-    CapitalReturnExceedsCost {
-        /// Source location.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-        /// Amount returned, after fees.
-        returned: Money,
-        /// Pooled cost.
-        cost: Money,
-    },
-    /// A capital distribution or takeover cash above the limit for small ones, without a value.
-    #[error(
-        "{ticker}, {date}: a distribution of £{amount} is above £3,000, and the value of what remained is not given"
-    )]
-    ValueRequired {
-        /// Source location.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-        /// Amount distributed.
-        amount: Money,
-    },
-    /// A corporate action on an empty holding.
-    #[error("{ticker}, {date}: {event}, but no shares were held")]
-    EventWithoutHolding {
-        /// Source location.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-        /// Corporate action.
-        event: &'static str,
-    },
-    /// Demergers or takeovers of one day form a circle.
-    #[error(
-        "{ticker}, {date}: demergers and takeovers of that day lead back to where they started"
-    )]
-    CircularExchange {
-        /// Source location.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-    },
-    /// A disposal before the current rules.
-    #[error("{ticker}, {date}: a disposal before 6 April 2008, to which other rules applied")]
-    BeforeApril2008 {
-        /// Source location.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-    },
-    /// No exchange rate for a foreign amount.
-    #[error("{ticker}, {date}: {error}")]
-    MissingRate {
-        /// Source location.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-        /// Cause.
-        error: FxError,
-    },
-    /// A number exceeds the range of exact computation.
-    #[error(
-        "{ticker}, {date}: a number is too large or has too many decimals to compute with exactly"
-    )]
-    TooLarge {
-        /// Source location.
-        location: SourceLocation,
-        /// Date.
-        date: Date,
-        /// Ticker.
-        ticker: Ticker,
-    },
-}
-
-impl EngineError {
-    /// Source location of the cause.
-    pub const fn location(&self) -> &SourceLocation {
-        match self {
-            Self::ExceedsHolding { location, .. }
-            | Self::NeverCovered { location, .. }
-            | Self::AmbiguousSplit { location, .. }
-            | Self::AccumulationWithoutHolding { location, .. }
-            | Self::CapitalReturnExceedsCost { location, .. }
-            | Self::ValueRequired { location, .. }
-            | Self::EventWithoutHolding { location, .. }
-            | Self::CircularExchange { location, .. }
-            | Self::BeforeApril2008 { location, .. }
-            | Self::MissingRate { location, .. }
-            | Self::TooLarge { location, .. } => location,
-        }
-    }
-}
-
-fn also_bought(bought: Ratio) -> String {
-    if bought.is_zero() { String::new() } else { format!(" and {bought} bought that day") }
-}
-
 /// Computes gains and holdings, or reports all errors.
 pub fn compute(
     rows: &[Row],
@@ -505,7 +358,21 @@ pub fn compute(
     // Now sorted by ticker, so a stable sort by date keeps each day sorted by ticker.
     computation.disposals.sort_by_key(|disposal| disposal.date);
     computation.transfers.sort_by_key(|transfer| transfer.date);
+    computation.absence = options.absence;
+    set_exempt_apart(rows, &mut computation);
     Ok(computation)
+}
+
+/// Moves disposals of exempt securities to their own list (TCGA 1992 s.115): neither their gains nor
+/// their losses count.
+fn set_exempt_apart(rows: &[Row], computation: &mut Computation) {
+    let securities = Securities::of(rows);
+    if securities.iter().any(|(_, security)| security.class().is_exempt()) {
+        let disposals = std::mem::take(&mut computation.disposals);
+        let is_exempt = |disposal: &Disposal| securities.class(&disposal.ticker).is_exempt();
+        (computation.exempt, computation.disposals) = disposals.into_iter().partition(is_exempt);
+    }
+    computation.securities = securities;
 }
 
 fn plan_holding<'a>(
@@ -517,7 +384,7 @@ fn plan_holding<'a>(
 ) -> Result<Option<Valuer<'a>>, Vec<EngineError>> {
     let history = normalize::history(group, names, rates, options, &mut computation.dividends)?;
     let Some(history) = history else { return Ok(None) };
-    let legs = plan::plan(&history, options.allow_short).map_err(|error| vec![error])?;
+    let legs = plan::plan(&history, options).map_err(|error| vec![error])?;
     Ok(Some(Valuer::new(history, legs, options)))
 }
 

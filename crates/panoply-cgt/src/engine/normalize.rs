@@ -221,6 +221,8 @@ fn step(kind: &Kind) -> Option<Option<Ratio>> {
         | Kind::Negligible { .. }
         | Kind::SpouseOut { .. }
         | Kind::SpouseIn { .. }
+        | Kind::Interest { .. }
+        | Kind::Security(_)
         | Kind::Opening { .. } => None,
     }
 }
@@ -251,6 +253,8 @@ const fn quantity_of(kind: &Kind) -> Option<Quantity> {
         | Kind::Demerger(_)
         | Kind::Takeover(_)
         | Kind::Rename { .. }
+        | Kind::Interest { .. }
+        | Kind::Security(_)
         | Kind::Negligible { .. } => None,
     }
 }
@@ -438,6 +442,7 @@ impl Sums {
                 adder.income(dividends, *total, *tax)?;
                 return Ok(false);
             }
+            Kind::Interest { .. } | Kind::Security(_) => return Ok(false),
             Kind::Split { .. }
             | Kind::Unsplit { .. }
             | Kind::Restruct { .. }
@@ -487,6 +492,8 @@ fn more_significant<'a>(representative: Option<&'a Row>, row: &'a Row) -> Option
             | Kind::Negligible { .. } => 1,
             Kind::Buy { .. }
             | Kind::Dividend { .. }
+            | Kind::Interest { .. }
+            | Kind::Security(_)
             | Kind::Split { .. }
             | Kind::Unsplit { .. }
             | Kind::Restruct { .. }

@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 
 use super::normalize::{Day, History};
-use super::{EngineError, Rule};
+use super::{Absence, EngineError, Options, Rule};
 use crate::ratio::Ratio;
 
 /// The window is day 1 to day 30 after the sale, both inclusive.
@@ -31,15 +31,22 @@ pub(super) struct PlannedLeg {
 /// Returns all legs, ordered by disposal, rule and acquisition.
 pub(super) fn plan(
     history: &History<'_>,
-    allow_short: bool,
+    options: Options,
 ) -> Result<Vec<PlannedLeg>, EngineError> {
-    if !allow_short {
+    if !options.allow_short {
         reject_uncovered(history)?;
     }
     let mut open: Vec<Unmatched> = history.days.iter().map(Unmatched::of).collect();
     let mut legs = Vec::with_capacity(open.len());
     same_day(&mut open, &mut legs);
-    thirty_days(&mut open, &mut legs);
+    match options.absence {
+        None => thirty_days(&mut open, &mut legs),
+        Some(absence) => {
+            let held_back = hold_back(history, absence, &mut open);
+            thirty_days(&mut open, &mut legs);
+            held_back.into_iter().zip(&mut open).for_each(|(kept, day)| day.bought += kept);
+        }
+    }
     pool_and_later(history, &open, &mut legs)?;
     legs.sort_by_key(|leg| (leg.disposal, leg.rule, leg.acquisition));
     Ok(legs)
@@ -121,6 +128,16 @@ fn thirty_days(open: &mut [Unmatched], legs: &mut Vec<PlannedLeg>) {
         rest = later;
         index += 1;
     }
+}
+
+/// Takes purchases by a person who was not resident out of pass 2, s.106A(5A); returns them.
+fn hold_back(history: &History<'_>, absence: Absence, open: &mut [Unmatched]) -> Vec<u128> {
+    let days = history.days.iter().zip(open);
+    days.map(|(day, open)| match absence.covers(day.date) {
+        true => std::mem::take(&mut open.bought),
+        false => 0,
+    })
+    .collect()
 }
 
 /// Pass 3: s.104, and s.105(2) for shares that the pool does not cover.

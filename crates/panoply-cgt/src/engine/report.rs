@@ -9,10 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::{Computation, Disposal, Dividends, Holding, Leg, Transfer};
+use super::residence::year_of;
+use super::{Absence, Computation, Disposal, Dividends, Holding, Leg, Transfer, remarks};
 use crate::losses::{self, LossYear, ledger};
 use crate::money::Money;
 use crate::parameters::Parameters;
+use crate::security::Securities;
 use crate::tax_year::TaxYear;
 
 /// Rounding of figures.
@@ -70,6 +72,10 @@ pub struct Report<'a> {
     pub warnings: Vec<String>,
     /// Losses by year, from the first to the last year shown, as if all were claimed in time.
     pub losses: Vec<LossYear>,
+    /// Facts about the securities.
+    pub securities: &'a Securities,
+    /// Disposals of gilts and qualifying corporate bonds in those years, which do not count.
+    pub exempt: Vec<&'a Disposal>,
 }
 
 /// Rounded figures of one tax year.
@@ -99,6 +105,8 @@ pub struct YearReport<'a> {
     pub earlier_losses: Money,
     /// Dividends.
     pub dividends: Dividends,
+    /// Time during which the person was not resident.
+    pub absence: Option<Absence>,
 }
 
 impl YearReport<'_> {
@@ -144,7 +152,7 @@ pub fn report<'a>(
     let mut by_year: BTreeMap<TaxYear, Vec<RoundedDisposal<'a>>> = BTreeMap::new();
     // Earlier years are needed for their losses.
     for disposal in &computation.disposals {
-        let of = TaxYear::of(disposal.date);
+        let Some(of) = year_of(disposal, computation.absence) else { continue };
         if year.is_none_or(|year| of <= year) {
             by_year.entry(of).or_default().push(rounded(disposal, rounding));
         }
@@ -156,7 +164,9 @@ pub fn report<'a>(
         .into_iter()
         .map(|(year, disposals)| {
             let dividends = computation.dividends.get(&year).copied().unwrap_or_default();
-            year_report(year, disposals, dividends, parameters, rounding)
+            let mut of_year = year_report(year, disposals, dividends, parameters, rounding);
+            of_year.absence = computation.absence;
+            of_year
         })
         .collect();
     let ledger = ledger(&years, parameters);
@@ -167,6 +177,7 @@ pub fn report<'a>(
     let mut warnings: Vec<String> =
         years.iter().filter_map(|year| unknown_year(year, parameters)).collect();
     warnings.extend(years.iter().filter_map(|year| earlier_losses(year, &ledger)));
+    warnings.extend(remarks::all(computation, year));
     let shown: BTreeSet<TaxYear> = years.iter().map(|year| year.year).collect();
     let transfers = computation.transfers.iter();
     let transfers = transfers
@@ -179,6 +190,8 @@ pub fn report<'a>(
         transfers,
         warnings,
         losses: ledger,
+        securities: &computation.securities,
+        exempt: remarks::exempt(computation, year).collect(),
     }
 }
 
@@ -229,6 +242,7 @@ fn year_report<'a>(
         exempt_amount,
         taxable_gain,
         earlier_losses: Money::ZERO,
+        absence: None,
         dividends: match rounding {
             Rounding::Exact => dividends,
             Rounding::PerLeg | Rounding::WholePounds => {

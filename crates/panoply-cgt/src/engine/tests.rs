@@ -7,6 +7,7 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::dsl;
+use crate::transaction::SourceLocation;
 use crate::transaction::{Amount, Kind, Quantity, Transaction};
 
 fn computed(text: &str) -> Computation {
@@ -359,4 +360,45 @@ proptest! {
             prop_assert_eq!(proceeds, disposal.proceeds());
         }
     }
+}
+
+/// Statutory: s.106A(5A) takes a purchase by a non-resident out of the 30-day rule; s.1M moves gains
+/// of a temporary absence to the year of return.
+#[test]
+fn absence_stops_the_30_day_rule_and_moves_gains_to_the_return() {
+    let rows = dsl::parse("2019-01-01 BUY A 100 @ 1\n2020-04-01 SELL A 50 @ 3\n2020-04-20 BUY A 50 @ 2\n2021-06-01 SELL A 10 @ 5").unwrap();
+    let of = |returned: Option<Date>| {
+        let absence = Some(Absence { left: date(2020, 4, 6), returned });
+        compute(&rows, &Rates::default(), Options { absence, ..Options::default() }).unwrap()
+    };
+    let resident = compute(&rows, &Rates::default(), Options::default()).unwrap();
+    assert_eq!(resident.disposals[0].legs[0].rule, Rule::BedAndBreakfast);
+    let temporary = of(Some(date(2023, 4, 6)));
+    assert_eq!(temporary.disposals[0].legs[0].rule, Rule::Section104);
+    let parameters = crate::parameters::Parameters::bundled().unwrap();
+    let years = |computation: &Computation| -> Vec<(String, String)> {
+        report::report(computation, parameters, None, report::Rounding::PerLeg)
+            .years
+            .iter()
+            .map(|year| (year.year.to_string(), year.net_gain.to_string()))
+            .collect()
+    };
+    let pair = |year: &str, gain: &str| (year.to_owned(), gain.to_owned());
+    // 50 x (3 - 1) on leaving; 10 x (5 - 1.50) while away, on a pool of 50 @ 1 and 50 @ 2.
+    assert_eq!(years(&temporary), [pair("2019/20", "100.00"), pair("2023/24", "35.00")]);
+    assert_eq!(years(&of(Some(date(2025, 4, 7)))), [pair("2019/20", "100.00")]);
+    assert_eq!(years(&of(None)), [pair("2019/20", "100.00")]);
+}
+
+#[test]
+fn gilts_and_qualifying_corporate_bonds_are_exempt() {
+    let computation = computed(
+        "2020-01-01 BUY TR68 100 @ 90\n2020-01-01 BUY A 1 @ 1\n2020-01-01 SECURITY TR68 CLASS gilt\n2021-01-01 SELL TR68 100 @ 80\n2021-01-01 SELL A 1 @ 3",
+    );
+    let sold: Vec<&str> = computation.disposals.iter().map(|sale| sale.ticker.as_str()).collect();
+    assert_eq!((sold, computation.exempt.len()), (vec!["A"], 1));
+    let parameters = crate::parameters::Parameters::bundled().unwrap();
+    let report = report::report(&computation, parameters, None, report::Rounding::PerLeg);
+    assert_eq!(report.years[0].total_loss, Money::ZERO);
+    assert!(report.warnings[0].contains("TR68 on 2021-01-01"), "{:?}", report.warnings);
 }

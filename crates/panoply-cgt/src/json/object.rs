@@ -9,6 +9,7 @@ use crate::currency::Currency;
 use crate::dsl::grammar::{FORMS, form_of};
 use crate::number::{self, NumberError};
 use crate::problem::{Problem, suggest_similar};
+use crate::security::{Country, IncomeKind, Isin, Security, SecurityClass};
 use crate::transaction::{
     Amount, Demerger, InvalidTicker, Kind, Quantity, Takeover, Ticker, Transaction,
 };
@@ -29,6 +30,13 @@ const INTO: &[&str] = &["into", "new_ticker"];
 const VALUE: &[&str] = &["value"];
 const REMAINING: &[&str] = &["remaining", "remaining_value"];
 const CASH: &[&str] = &["cash"];
+/// Members of SECURITY.
+const CLASS: &[&str] = &["class"];
+const ISIN: &[&str] = &["isin"];
+const INCOME: &[&str] = &["income"];
+const COUNTRY: &[&str] = &["country"];
+const NAME: &[&str] = &["name"];
+const NONE: &[&str] = &[];
 /// Members that are ignored without notice.
 const IGNORED: &[&str] = &["line", "file", "note", "comment", "id"];
 
@@ -96,6 +104,12 @@ impl<'a> Object<'a> {
                 self.reject_legacy_dividend()?;
                 Some(Kind::Dividend { total: total?, tax: tax? })
             }
+            "INTEREST" => {
+                let total = self.positive_amount(TOTAL, word);
+                let tax = self.optional_amount(TAX);
+                Some(Kind::Interest { total: total?, tax: tax? })
+            }
+            "SECURITY" => self.security().map(|security| Kind::Security(Box::new(security))),
             "SPLIT" => Some(Kind::Split { ratio: self.positive(RATIO, word)? }),
             "UNSPLIT" => Some(Kind::Unsplit { ratio: self.positive(RATIO, word)? }),
             "RESTRUCT" => self.old_and_new().map(|(old, new)| Kind::Restruct { old, new }),
@@ -105,6 +119,65 @@ impl<'a> Object<'a> {
             "NEGLIGIBLE" => Some(Kind::Negligible { value: self.positive_amount(VALUE, word)? }),
             "DEMERGER" | "TAKEOVER" => self.exchange(word),
             _ => self.quantity_and_total(word),
+        }
+    }
+
+    fn security(&mut self) -> Option<Security> {
+        let class = self.fact(CLASS, |text| {
+            SecurityClass::parse(text).map_err(|bad| (bad.to_string(), bad.hint))
+        });
+        let isin = self.fact(ISIN, |text| {
+            Isin::parse(text).ok_or_else(|| {
+                (
+                    format!("`{text}` is not an ISIN"),
+                    "copy it from the broker's statement, such as IE00BK5BQT80",
+                )
+            })
+        });
+        let income = self.fact(INCOME, |text| {
+            IncomeKind::parse(text).ok_or_else(|| {
+                (
+                    format!("`{text}` is not a kind of income"),
+                    "write `interest` for a bond fund, otherwise `dividend`",
+                )
+            })
+        });
+        let country = self.fact(COUNTRY, |text| {
+            Country::parse(text).ok_or_else(|| {
+                (
+                    format!("`{text}` is not a country"),
+                    "write the country's two letters, such as US",
+                )
+            })
+        });
+        let name = self.fact(NAME, |text| {
+            Security::name_of(text)
+                .ok_or_else(|| ("the name is empty".to_owned(), "write the name of the security"))
+        });
+        let (class, isin, income, country, name) = (class?, isin?, income?, country?, name?);
+        let security = Security { class, isin, income, country, name };
+        if security == Security::default() {
+            self.required(
+                CLASS,
+                "`class`, `isin`, `income`, `country` or `name`: SECURITY needs one",
+            )?;
+        }
+        Some(security)
+    }
+
+    /// A member of SECURITY, which may be absent. The outer `None` is an error.
+    fn fact<T>(
+        &mut self,
+        names: &'static [&'static str],
+        parse: impl Fn(&str) -> Result<T, (String, &'static str)>,
+    ) -> Option<Option<T>> {
+        let Some((name, value)) = self.find(names) else { return Some(None) };
+        match parse(value.as_str().unwrap_or_default().trim()) {
+            Ok(fact) => Some(Some(fact)),
+            Err((message, hint)) => {
+                self.report(Some(name), value, message, "a fact about the security as text", hint);
+                None
+            }
         }
     }
 
@@ -443,7 +516,10 @@ impl<'a> Object<'a> {
             DATE, ACTION, TICKER, QUANTITY, PRICE, FEES, COST, TAX, RATIO, CURRENCY, INTO, VALUE,
             REMAINING, CASH, IGNORED,
         ];
-        let known: Vec<&str> = known.into_iter().flatten().copied().collect();
+        let action = self.find(ACTION).and_then(|(_, action)| action.as_str());
+        let facts = action.is_some_and(|word| word.trim().eq_ignore_ascii_case("SECURITY"));
+        let facts = if facts { [CLASS, ISIN, INCOME, COUNTRY, NAME] } else { [NONE; 5] };
+        let known: Vec<&str> = known.into_iter().chain(facts).flatten().copied().collect();
         let unread = members
             .keys()
             .filter(|name| !known.iter().any(|known| known.eq_ignore_ascii_case(name)));

@@ -10,7 +10,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 use super::dialect::EXAMPLE_KEY;
+use super::explain_matching::date_of;
 use crate::currency::Currency;
+use crate::engine::Absence;
 use crate::engine::report::{Report, YearReport};
 use crate::money::Money;
 use crate::number;
@@ -108,6 +110,37 @@ impl JsonSchema for YearText {
             {"type": "integer", "minimum": TaxYear::FIRST, "maximum": TaxYear::LAST},
             {"type": "string", "minLength": 4, "maxLength": 7},
         ]})
+    }
+}
+
+/// Time during which the person was not resident in the UK.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AbsenceParam {
+    /// First day of non-residence, YYYY-MM-DD.
+    #[schemars(length(min = 10, max = 10))]
+    left: String,
+    /// First day of residence afterwards; leave it out while the person is away.
+    #[schemars(length(min = 10, max = 10))]
+    returned: Option<String>,
+}
+
+impl AbsenceParam {
+    /// The time, or an error with an example.
+    pub(super) fn absence(&self) -> Result<Absence, ToolError> {
+        let left = date_of("left", &self.left)?;
+        let returned =
+            self.returned.as_deref().map(|text| date_of("returned", text)).transpose()?;
+        if returned.is_some_and(|returned| returned <= left) {
+            return Err(ToolError::validation(
+                "INVALID_DATE",
+                format!("`returned` is not after `left`, {left}"),
+            )
+            .hint("give the first day of non-residence and the first day of residence after it")
+            .detail("value", self.returned.clone())
+            .detail(EXAMPLE_KEY, json!({"left": "2020-04-06", "returned": "2023-04-06"})));
+        }
+        Ok(Absence { left, returned })
     }
 }
 

@@ -6,7 +6,7 @@ use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
-use super::arguments::YearText;
+use super::arguments::{AbsenceParam, YearText};
 use super::content::{self, Content, Transactions};
 use super::pagination::{self, PageInfo, paginate};
 use super::portfolios::PortfolioId;
@@ -89,6 +89,9 @@ pub(crate) struct Params {
     #[serde(default)]
     #[schemars(extend("x-listed" = false))]
     same_day_split: SameDaySplit,
+    /// Time of non-residence: no 30-day rule for purchases in it, and gains of it are charged on a return within five years.
+    #[schemars(extend("x-listed" = false))]
+    non_resident: Option<AbsenceParam>,
     /// Rounding of figures; default `per_leg`.
     #[serde(default)]
     #[schemars(extend("x-listed" = false))]
@@ -277,6 +280,7 @@ impl Tool for CalculateReport {
         let options = Options {
             allow_short: params.allow_short,
             same_day_split: params.same_day_split,
+            absence: params.non_resident.as_ref().map(AbsenceParam::absence).transpose()?,
             holdings_at: year.map(TaxYear::last_day),
             ..Options::default()
         };

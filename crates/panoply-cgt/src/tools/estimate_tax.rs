@@ -5,7 +5,7 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::arguments::{NumberText, YearText, only_year, pounds_of, unknown_year};
+use super::arguments::{AbsenceParam, NumberText, YearText, only_year, pounds_of, unknown_year};
 use super::content::{self, Content};
 use super::earlier_losses::{EarlierLossesOut, LossesGiven};
 use super::other_gains::{OtherGainParam, PropertyReturn};
@@ -97,6 +97,9 @@ pub(crate) struct Params {
     #[serde(default)]
     #[schemars(extend("x-listed" = false))]
     same_day_split: SameDaySplit,
+    /// Time of non-residence: no 30-day rule for purchases in it, and gains of it are charged on a return within five years.
+    #[schemars(extend("x-listed" = false))]
+    non_resident: Option<AbsenceParam>,
 }
 
 /// Estimate. Amounts are decimal strings in pounds.
@@ -195,6 +198,7 @@ impl Tool for EstimateTax {
             Options {
                 allow_short: params.allow_short,
                 same_day_split: params.same_day_split,
+                absence: params.non_resident.as_ref().map(AbsenceParam::absence).transpose()?,
                 ..Options::default()
             },
         )?;

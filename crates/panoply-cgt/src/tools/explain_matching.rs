@@ -6,6 +6,7 @@ use jiff::ToSpan;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::arguments::AbsenceParam;
 use super::calculate_report::gain_or_loss;
 use super::content::Content;
 use super::dialect::EXAMPLE_KEY;
@@ -92,6 +93,9 @@ pub(crate) struct Params {
     #[serde(default)]
     #[schemars(extend("x-listed" = false))]
     same_day_split: SameDaySplit,
+    /// Time of non-residence: no 30-day rule for purchases in it, and gains of it are charged on a return within five years.
+    #[schemars(extend("x-listed" = false))]
+    non_resident: Option<AbsenceParam>,
 }
 
 /// Matching of a sale. Amounts are decimal strings in pounds.
@@ -234,6 +238,7 @@ impl Tool for ExplainMatching {
         let options = Options {
             allow_short: params.allow_short,
             same_day_split: params.same_day_split,
+            absence: params.non_resident.as_ref().map(AbsenceParam::absence).transpose()?,
             pool_entries: true,
             ..Options::default()
         };

@@ -15,19 +15,21 @@ use super::portfolios::PortfolioId;
 use super::service::CgtService;
 use crate::dsl;
 use crate::engine::{Computation, Options, SameDaySplit};
-use crate::eri::{self, ReportedIncome};
+use crate::eri::{self, ReportedIncome, ReportedIncomeTable};
+use crate::fx::{Month, Rates};
+use crate::money::Money;
 use crate::number;
 use crate::ratio::Ratio;
 use crate::tax_year::TaxYear;
-use crate::transaction::{Amount, Kind, Row, Ticker, Transaction};
+use crate::transaction::{Amount, Kind, Quantity, Row, Ticker, Transaction};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get_excess_reportable_income",
     title: "Excess reportable income",
     description: Description {
         does: "Looks up the excess reportable income that an offshore fund or ETF published per unit, by ISIN, and turns the units held at each period's end, counted from the transactions or given, into transactions and taxable income.",
-        when: "Use this when the user holds Irish or Luxembourg ETFs or funds outside an ISA: the income counts as paid six months after the period's end and adds to the cost of the units. Figures are bundled and end in 2025; check the fund manager's report for later periods.",
-        returns: "Returns each period with income per unit, the day it counts as income and, with transactions or units, the amount and an ACCUMULATION line dated at the period's end.",
+        when: "Use this when the user holds Irish or Luxembourg ETFs or funds outside an ISA: the income counts as paid six months after the period's end and adds to the cost of the units. Figures are bundled and end in 2025; the setting `reported_income` adds newer lists. With a SECURITY line that has the ISIN, the other tools add the income to the cost themselves.",
+        returns: "Returns each period with income per unit, the day it counts as income and, with transactions or units, the amount, the pounds and an ACCUMULATION line dated at the period's end.",
         asks: &["What excess reportable income did my iShares ETF have?", "How does ERI change my cost?"],
     },
     version: "1.0.0",
@@ -42,12 +44,12 @@ const SPEC: ToolSpec = ToolSpec {
         Example {
             shows: "a fund with two periods",
             params: r#"{"isin": "IE00004FVB93", "units": "10", "ticker": "FUND"}"#,
-            expect: Expect::Data(r#"{"isin": "IE00004FVB93", "periods": [{"period_end": "2023-11-30", "currency": "USD", "per_unit": "6.43330", "income_date": "2024-05-30", "amount": "64.333", "transaction": "2023-11-30 ACCUMULATION FUND 10 TOTAL 64.333 USD"}, {"period_end": "2024-11-30"}]}"#),
+            expect: Expect::Data(r#"{"isin": "IE00004FVB93", "periods": [{"period_end": "2023-11-30", "currency": "USD", "per_unit": "6.43330", "income_date": "2024-05-31", "amount": "64.333", "pounds": "51.64", "transaction": "2023-11-30 ACCUMULATION FUND 10 TOTAL 64.333 USD RATE 1.2457"}, {"period_end": "2024-11-30"}]}"#),
         },
         Example {
             shows: "units counted from the transactions, those bought back soon after the period included",
             params: r#"{"isin": "IE00004FVB93", "ticker": "FUND", "cgt_content": "2023-01-05 BUY FUND 10 @ 100 USD\n2023-11-20 SELL FUND 4 @ 110 USD\n2023-12-10 BUY FUND 3 @ 105 USD"}"#,
-            expect: Expect::Data(r#"{"periods": [{"period_end": "2023-11-30", "units": "9", "units_bought_back": "3", "amount": "57.8997", "transaction": "2023-11-30 ACCUMULATION FUND 9 TOTAL 57.8997 USD"}, {"period_end": "2024-11-30", "units": "9", "units_bought_back": "0"}]}"#),
+            expect: Expect::Data(r#"{"periods": [{"period_end": "2023-11-30", "units": "9", "units_bought_back": "3", "amount": "57.8997", "transaction": "2023-11-30 ACCUMULATION FUND 9 TOTAL 57.8997 USD RATE 1.2457"}, {"period_end": "2024-11-30", "units": "9", "units_bought_back": "0"}]}"#),
         },
         Example {
             shows: "a fund that is not in the table",
@@ -127,8 +129,10 @@ struct PeriodOut {
     units: Option<String>,
     /// Units sold before and bought back within 30 days, but after the period end.
     units_bought_back: Option<String>,
-    /// Income of those units; null without units.
+    /// Income of those units, in the currency; null without units.
     amount: Option<String>,
+    /// The same in pounds, at HMRC's rate for the month of `income_date`; null when it is not published.
+    pounds: Option<String>,
     /// ACCUMULATION line for the transactions; null without units.
     transaction: Option<String>,
     /// Fund manager.
@@ -148,7 +152,7 @@ enum Units {
     /// Constant at every period end.
     Same(Decimal),
     /// Counted from transactions.
-    From { rows: Vec<Row>, computation: Computation, options: Options },
+    From { rows: Vec<Row>, computation: Box<Computation>, options: Options },
 }
 
 impl Units {
@@ -210,7 +214,7 @@ impl GetExcessReportableIncome {
                     same_day_split: params.same_day_split,
                     ..Options::default()
                 };
-                let computation = self.service.compute(&rows, options)?;
+                let computation = Box::new(self.service.compute(&rows, options)?);
                 Ok(Units::From { rows, computation, options })
             }
         }
@@ -229,9 +233,9 @@ impl Tool for GetExcessReportableIncome {
         let isin = params.isin.trim().to_ascii_uppercase();
         let ticker = ticker_of(params.ticker.as_deref().unwrap_or(&isin))?;
         let year = params.year.as_ref().map(YearText::year).transpose()?;
-        let all = eri::of_fund(&isin);
+        let all = self.service.reported_income.of_fund(&isin);
         if all.is_empty() {
-            return Err(not_in_table(&isin));
+            return Err(not_in_table(&isin, &self.service.reported_income));
         }
         let units = self.units(&params, &ticker)?;
         let in_year = |income: &&ReportedIncome| {
@@ -240,7 +244,14 @@ impl Tool for GetExcessReportableIncome {
         let periods = all
             .iter()
             .filter(in_year)
-            .map(|income| Ok(period_out(income, &ticker, units.at(&ticker, income.period_end)?)))
+            .map(|income| {
+                Ok(period_out(
+                    income,
+                    &ticker,
+                    units.at(&ticker, income.period_end)?,
+                    &self.service.rates,
+                ))
+            })
             .collect::<Result<Vec<PeriodOut>, ToolError>>()?;
         let text = format!("{isin} has {} reporting periods in the table.", periods.len());
         let table = table_of(&periods);
@@ -279,19 +290,29 @@ impl Tool for GetExcessReportableIncome {
     }
 }
 
-fn period_out(income: &ReportedIncome, ticker: &Ticker, counted: Option<Counted>) -> PeriodOut {
+fn period_out(
+    income: &ReportedIncome,
+    ticker: &Ticker,
+    counted: Option<Counted>,
+    rates: &Rates,
+) -> PeriodOut {
+    let rate =
+        income.income_date().and_then(|date| rates.monthly(income.currency, Month::of(date)).ok());
+    let rate = rate.and_then(|rate| Quantity::new(rate.units_per_pound));
     let units = counted.as_ref().map(|counted| counted.units);
     let total = units.and_then(|units| Some(units.checked_mul(income.per_unit)?.normalize()));
     let transaction = total.zip(units).filter(|(_, units)| !units.is_zero());
     let transaction = transaction.and_then(|(total, units)| {
         let kind = Kind::Accumulation {
             quantity: units,
-            total: Amount::new(total, income.currency)?,
+            total: Amount::new(total, income.currency)?.at_rate(rate),
             tax: Amount::NONE,
         };
         let (date, ticker) = (income.period_end, ticker.clone());
         Some(dsl::line(&Transaction { date, ticker, kind }))
     });
+    let pounds = total.zip(rate).and_then(|(total, rate)| total.checked_div(rate.get()));
+    let pounds = pounds.and_then(Money::of).map(Money::to_pence);
     let bought_back = counted.and_then(|counted| counted.bought_back);
     PeriodOut {
         period_end: income.period_end.to_string(),
@@ -302,8 +323,9 @@ fn period_out(income: &ReportedIncome, ticker: &Ticker, counted: Option<Counted>
         units: units.map(|units| units.normalize().to_string()),
         units_bought_back: bought_back.map(|units| units.to_string()),
         amount: total.map(|total| total.to_string()),
+        pounds: pounds.map(|pounds| pounds.to_string()),
         transaction,
-        provider: income.provider.to_owned(),
+        provider: income.provider.to_string(),
     }
 }
 
@@ -322,8 +344,8 @@ fn table_of(periods: &[PeriodOut]) -> Table {
     })
 }
 
-fn not_in_table(isin: &str) -> ToolError {
-    let (funds, last) = eri::extent();
+fn not_in_table(isin: &str, table: &ReportedIncomeTable) -> ToolError {
+    let (funds, last) = table.extent();
     let last = last.map_or_else(String::new, |last| format!(", period ends up to {last}"));
     ToolError::not_found(
         "FUND_NOT_FOUND",

@@ -2,6 +2,7 @@
 
 mod add_transactions;
 mod arguments;
+mod calculate_investment_income;
 mod calculate_report;
 mod check_repurchase;
 mod compare_scenarios;
@@ -124,6 +125,7 @@ pub fn pack_with(
         .with(validate_transactions::ValidateTransactions::new(Arc::clone(&service)))
         .with(import_transactions::ImportTransactions)
         .with(get_excess_reportable_income::GetExcessReportableIncome::new(Arc::clone(&service)))
+        .with(calculate_investment_income::CalculateInvestmentIncome::new(Arc::clone(&service)))
         .with(create_portfolio::CreatePortfolio::new(Arc::clone(&service)))
         .with(list_portfolios::ListPortfolios::new(Arc::clone(&service)))
         .with(add_transactions::AddTransactions::new(Arc::clone(&service)))

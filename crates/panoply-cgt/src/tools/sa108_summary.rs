@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 
-use super::arguments::{NumberText, YearText, only_year, pounds_or_none};
+use super::arguments::{AbsenceParam, NumberText, YearText, only_year, pounds_or_none};
 use super::content::Content;
 use super::earlier_losses::{EarlierLossesOut, LossesGiven};
+use super::estimate_tax::payment_due;
 use super::other_gains::OtherGainParam;
 use super::portfolios::PortfolioId;
 use super::service::CgtService;
@@ -21,9 +22,9 @@ const SPEC: ToolSpec = ToolSpec {
     name: "sa108_summary",
     title: "Figures for SA108",
     description: Description {
-        does: "Gives the figures for the listed shares section of form SA108 of a tax year, box by box in whole pounds, and says whether the gains must be reported at all.",
+        does: "Gives the figures of form SA108 of a tax year, box by box in whole pounds and by class of asset (listed, unlisted, crypto, other), and says whether the gains must be reported at all.",
         when: "Use this when the user fills in a Self Assessment return. Give `taxable_income` for 2024/25: without it the adjustment in box 51 cannot be said.",
-        returns: "Returns boxes 23 to 27, 45, 47 and 51 with what to enter, and the reasons to report.",
+        returns: "Returns the boxes of each section with what to enter, such as 23 to 27 for listed shares, 45, 47 and 51, the day by which the tax is due, and the reasons to report.",
         asks: &["What do I put in box 24?", "Do I have to report these gains?", "Fill in SA108 for 2023/24"],
     },
     version: "1.0.0",
@@ -91,6 +92,9 @@ pub(crate) struct Params {
     #[serde(default)]
     #[schemars(extend("x-listed" = false))]
     same_day_split: SameDaySplit,
+    /// Time of non-residence: no 30-day rule for purchases in it, and gains of it are charged on a return within five years.
+    #[schemars(extend("x-listed" = false))]
+    non_resident: Option<AbsenceParam>,
 }
 
 /// SA108 entries.
@@ -104,6 +108,8 @@ pub(crate) struct Output {
     report_needed: bool,
     /// Reasons to report.
     reasons: Vec<String>,
+    /// Day by which the online return is filed and the tax paid.
+    due: String,
     /// Losses of earlier years in the transactions, and whether they were claimed.
     earlier_losses: EarlierLossesOut,
     /// Rounding of the entries.
@@ -117,7 +123,9 @@ pub(crate) struct Output {
 /// Box of the form.
 #[derive(Debug, Serialize, JsonSchema)]
 struct BoxOut {
-    /// Box number.
+    /// Section of the form.
+    section: &'static str,
+    /// Box number; empty before 2016/17, whose forms had other numbers.
     number: String,
     /// Label of the box.
     label: String,
@@ -155,6 +163,7 @@ impl Tool for Sa108Summary {
             Options {
                 allow_short: params.allow_short,
                 same_day_split: params.same_day_split,
+                absence: params.non_resident.as_ref().map(AbsenceParam::absence).transpose()?,
                 ..Options::default()
             },
         )?;
@@ -181,7 +190,8 @@ impl Tool for Sa108Summary {
         let estimate = estimate(of_year, parameters, situation);
         let known =
             Known { income: params.taxable_income.is_some(), losses: losses.open.is_none() };
-        let filled = boxes(of_year, estimate.as_ref(), known, parameters);
+        let facts = (report.securities, other.as_slice());
+        let filled = boxes(of_year, facts, estimate.as_ref(), known, parameters);
         let losses_used = estimate.as_ref().map_or(Money::ZERO, |estimate| estimate.losses_used);
         let taxable = match (&estimate, other.is_empty()) {
             (Some(estimate), false) => Some(estimate.taxable + losses_used),
@@ -203,6 +213,7 @@ impl Tool for Sa108Summary {
             boxes: filled.into_iter().map(box_out).collect(),
             report_needed: !reasons.is_empty(),
             reasons,
+            due: payment_due(year),
             law: parameters.reporting_law().to_owned(),
             earlier_losses: EarlierLossesOut::of(&report, of_year, &losses),
             rounding: ROUNDING,
@@ -210,7 +221,7 @@ impl Tool for Sa108Summary {
         };
         let mut reply = Reply::new(output, text, self.service.evidence(parsed.rows.len()))
             .table(table)
-            .assuming("all holdings are listed shares or securities: unlisted shares go into boxes 31 to 35")
+            .assuming("holdings without `SECURITY … CLASS` are listed shares or securities")
             .assuming(match other.is_empty() {
                 true => "there are no other gains or losses in the year",
                 false => "other gains and losses are entered in their own sections of the form",
@@ -226,5 +237,10 @@ impl Tool for Sa108Summary {
 }
 
 fn box_out(filled: FilledBox) -> BoxOut {
-    BoxOut { number: filled.number, label: filled.label.to_owned(), entry: filled.entry }
+    BoxOut {
+        section: filled.section,
+        number: filled.number,
+        label: filled.label.to_owned(),
+        entry: filled.entry,
+    }
 }

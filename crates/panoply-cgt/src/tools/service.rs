@@ -9,7 +9,8 @@ use jiff::tz::TimeZone;
 use panoply_contract::prelude::*;
 
 use super::settings::{Settings, SettingsError};
-use crate::engine::{Computation, Options, compute};
+use crate::engine::{Computation, Options};
+use crate::eri::{self, ReportedIncomeTable};
 use crate::fx::Rates;
 use crate::parameters::Parameters;
 use crate::store::PortfolioStore;
@@ -23,6 +24,7 @@ const LAW_HALF_LIFE: Duration = Duration::from_secs(2 * 365 * 86_400);
 pub(super) struct CgtService {
     pub(super) rates: Rates,
     pub(super) parameters: Parameters,
+    pub(super) reported_income: ReportedIncomeTable,
     pub(super) portfolios: Arc<dyn PortfolioStore>,
 }
 
@@ -46,6 +48,21 @@ impl CgtService {
                 let _ = writeln!(table, "{month},{currency},{rate}");
             }
         }
+        let mut reported_income = ReportedIncomeTable::default();
+        for path in &settings.reported_income {
+            let name = path.display();
+            match std::fs::read_to_string(path) {
+                Err(error) => bad.push(format!("reported_income: cannot read `{name}`: {error}")),
+                Ok(csv) => match reported_income.clone().with_list(&csv) {
+                    Ok(table) => reported_income = table,
+                    Err(lines) => {
+                        bad.extend(
+                            lines.iter().map(|line| format!("reported_income: {name}: {line}")),
+                        );
+                    }
+                },
+            }
+        }
         let rates = Rates::default().with_table(&table);
         let Some(parameters) = Parameters::bundled() else {
             return Err(SettingsError(vec![
@@ -55,7 +72,7 @@ impl CgtService {
         match rates {
             Ok(rates) if bad.is_empty() => {
                 let parameters = parameters.clone().with_exempt_amounts(&exempt);
-                Ok(Self { rates, parameters, portfolios })
+                Ok(Self { rates, parameters, reported_income, portfolios })
             }
             Ok(_) => Err(SettingsError(bad)),
             Err(lines) => {
@@ -65,9 +82,10 @@ impl CgtService {
         }
     }
 
-    /// Computes gains and holdings, or returns an error with all problems.
+    /// Computes gains and holdings with excess reportable income, or returns an error with all problems.
     pub(super) fn compute(&self, rows: &[Row], options: Options) -> Result<Computation, ToolError> {
-        compute(rows, &self.rates, options).map_err(|errors| super::errors::engine_error(&errors))
+        eri::compute(rows, &self.rates, &self.reported_income, options)
+            .map_err(|errors| super::errors::engine_error(&errors))
     }
 
     /// Evidence of figures computed from the user's transactions.

@@ -1,6 +1,7 @@
 //! Settings of this pack: the table `[pack.cgt]`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
@@ -18,6 +19,9 @@ pub struct Settings {
     /// Units per pound by month and currency, such as `{"2010-01": {"USD": "1.6"}}`; override
     /// HMRC's.
     pub fx_rates: BTreeMap<String, BTreeMap<String, String>>,
+    /// CSV files of excess reportable income per unit, `isin,period_end,currency,eri_per_unit`; their
+    /// rows add to the bundled ones and replace those of the same period.
+    pub reported_income: Vec<PathBuf>,
 }
 
 /// All problems with the settings.

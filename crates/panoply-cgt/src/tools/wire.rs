@@ -3,6 +3,7 @@
 use panoply_contract::prelude::*;
 
 use crate::engine::Original;
+use crate::security::{IncomeKind, SecurityClass};
 use crate::transaction::{Amount, Kind, Row};
 
 /// An amount and its currency.
@@ -76,6 +77,21 @@ pub(super) struct TransactionOut {
     /// Cash received beside the shares: TAKEOVER.
     #[serde(skip_serializing_if = "Option::is_none")]
     cash: Option<AmountOut>,
+    /// Class of asset: SECURITY.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<SecurityClass>,
+    /// ISIN: SECURITY.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isin: Option<String>,
+    /// Kind of income: SECURITY.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    income: Option<IncomeKind>,
+    /// Country of the issuer: SECURITY.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    country: Option<String>,
+    /// Name: SECURITY.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     /// Currency of the price or total; GBP by default.
     currency: String,
     /// Line in the input; the element number in a list.
@@ -103,7 +119,7 @@ impl TransactionOut {
                 out.price = Some(AmountOut::of(*price));
                 out.fees = Some(AmountOut::of(*fees));
             }
-            Kind::Dividend { total, tax } => {
+            Kind::Dividend { total, tax } | Kind::Interest { total, tax } => {
                 out.paid(*total);
                 out.taxed(*tax);
             }
@@ -142,6 +158,13 @@ impl TransactionOut {
             }
             Kind::Rename { .. } => {}
             Kind::Negligible { value } => out.value = Some(AmountOut::of(*value)),
+            Kind::Security(security) => {
+                out.class = security.class;
+                out.isin = security.isin.as_ref().map(ToString::to_string);
+                out.income = security.income;
+                out.country = security.country.map(|country| country.to_string());
+                out.name.clone_from(&security.name);
+            }
         }
         out
     }

@@ -8,6 +8,12 @@
 //! Units sold before the period end and matched by the 30-day rule with units bought after it count
 //! as held at that end (reg.94(3A)).
 
+mod added;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub use added::{AddedIncome, compute, with_reported_income};
 use jiff::ToSpan;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -16,13 +22,14 @@ use crate::currency::Currency;
 use crate::engine::{Computation, Leg, Options, Rule, SameDaySplit, split_factor};
 use crate::number;
 use crate::ratio::Ratio;
+use crate::security::Isin;
 use crate::transaction::{Kind, Row, Ticker, Transaction};
 
 /// Collected by KapJI/capital-gains-calculator (MIT); see `data/cgt/README.md`.
-const TABLE: &str = include_str!("../../../data/cgt/eri_per_unit.csv");
+const TABLE: &str = include_str!("../../../../data/cgt/eri_per_unit.csv");
 
 /// Reported income of one period.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReportedIncome {
     /// Last day of the period.
     pub period_end: Date,
@@ -31,40 +38,98 @@ pub struct ReportedIncome {
     /// Currency of the income.
     pub currency: Currency,
     /// Fund manager.
-    pub provider: &'static str,
+    pub provider: Arc<str>,
 }
 
 impl ReportedIncome {
-    /// Date of the deemed income: six months after the period end.
+    /// Date of the deemed income: six months after the period end, from the last day of a month to
+    /// the last day of a month.
     pub fn income_date(&self) -> Option<Date> {
-        self.period_end.checked_add(6.months()).ok()
+        let later = self.period_end.checked_add(6.months()).ok()?;
+        let ends_month = self.period_end == self.period_end.last_of_month();
+        Some(if ends_month { later.last_of_month() } else { later })
     }
 }
 
-/// Returns a fund's periods in order; empty when the table does not have the fund.
-pub fn of_fund(isin: &str) -> Vec<ReportedIncome> {
-    let isin = isin.trim().to_ascii_uppercase();
-    let mut found: Vec<ReportedIncome> = TABLE
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.strip_prefix(isin.as_str())?.strip_prefix(','))
-        .filter_map(row)
-        .collect();
-    found.sort_by_key(|income| income.period_end);
-    found
+/// Published income of funds: the bundled table, and lists that the person brings.
+#[derive(Clone, Debug, Default)]
+pub struct ReportedIncomeTable {
+    own: BTreeMap<String, Vec<ReportedIncome>>,
 }
 
-/// Number of funds in the table, and the latest period end.
-pub fn extent() -> (usize, Option<Date>) {
-    let mut isins: Vec<&str> =
-        TABLE.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
-    isins.dedup();
-    let last = TABLE
-        .lines()
-        .skip(1)
-        .filter_map(|line| crate::dsl::read_date(line.split(',').nth(1)?))
-        .max();
-    (isins.len(), last)
+impl ReportedIncomeTable {
+    /// Adds a list as CSV: `isin,period_end,currency,eri_per_unit,provider`, or the columns of
+    /// cgt-calc. Its rows replace bundled ones of the same period. Every invalid row is reported.
+    pub fn with_list(mut self, csv: &str) -> Result<Self, Vec<String>> {
+        let mut bad = Vec::new();
+        for (number, line) in (1..).zip(csv.trim_start_matches('\u{FEFF}').lines()) {
+            let fields: Vec<&str> =
+                line.split(',').map(|field| field.trim().trim_matches('"')).collect();
+            let is_heading =
+                number == 1 && fields.first().is_some_and(|first| Isin::parse(first).is_none());
+            if line.trim().is_empty() || is_heading {
+                continue;
+            }
+            match listed(&fields) {
+                Some((isin, income)) => {
+                    let periods = self.own.entry(isin.as_str().to_owned()).or_default();
+                    periods.retain(|known| known.period_end != income.period_end);
+                    periods.push(income);
+                }
+                None => bad.push(format!(
+                    "line {number}: `{}` is not `isin,period_end,currency,eri_per_unit`",
+                    line.chars().take(80).collect::<String>()
+                )),
+            }
+        }
+        if bad.is_empty() { Ok(self) } else { Err(bad) }
+    }
+
+    /// Returns a fund's periods in order; empty when the table does not have the fund.
+    pub fn of_fund(&self, isin: &str) -> Vec<ReportedIncome> {
+        let isin = isin.trim().to_ascii_uppercase();
+        let own = self.own.get(&isin).map(Vec::as_slice).unwrap_or_default();
+        let is_replaced =
+            |income: &ReportedIncome| own.iter().any(|own| own.period_end == income.period_end);
+        let mut found: Vec<ReportedIncome> = TABLE
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.strip_prefix(isin.as_str())?.strip_prefix(','))
+            .filter_map(row)
+            .filter(|income| !is_replaced(income))
+            .collect();
+        found.extend(own.iter().cloned());
+        found.sort_by_key(|income| income.period_end);
+        found
+    }
+
+    /// Number of funds in the table, and the latest period end.
+    pub fn extent(&self) -> (usize, Option<Date>) {
+        let bundled = TABLE.lines().skip(1).filter_map(|line| line.split(',').next());
+        let isins: BTreeSet<&str> = bundled.chain(self.own.keys().map(String::as_str)).collect();
+        let own = self.own.values().flatten().map(|income| income.period_end);
+        let last = TABLE
+            .lines()
+            .skip(1)
+            .filter_map(|line| crate::dsl::read_date(line.split(',').nth(1)?))
+            .chain(own)
+            .max();
+        (isins.len(), last)
+    }
+}
+
+/// A row of a person's own list; the date year first or day first.
+fn listed(fields: &[&str]) -> Option<(Isin, ReportedIncome)> {
+    let [isin, end, currency, per_unit, rest @ ..] = fields else { return None };
+    let end = crate::dsl::read_date(end)
+        .or_else(|| crate::dsl::read_date(&crate::dsl::day_first(end)?))?;
+    let income = ReportedIncome {
+        period_end: end,
+        currency: Currency::parse(currency).ok()?,
+        per_unit: number::parse(per_unit).ok()?,
+        provider: rest.first().copied().unwrap_or("own list").into(),
+    };
+    Some((Isin::parse(isin)?, income))
 }
 
 /// Units that count as held at a period end.
@@ -91,13 +156,24 @@ pub fn units_at(
     end: Date,
     options: Options,
 ) -> Option<UnitsHeld> {
-    let mut own: Vec<&Row> = rows
-        .iter()
-        .filter(|row| {
-            let Transaction { date, ticker: own, kind } = &row.transaction;
-            *date <= end && (own == ticker || kind.into_ticker() == Some(ticker))
-        })
-        .collect();
+    let concerns = |row: &&Row| {
+        let Transaction { ticker: own, kind, .. } = &row.transaction;
+        own == ticker || kind.into_ticker() == Some(ticker)
+    };
+    let own: Vec<&Row> = rows.iter().filter(concerns).collect();
+    units_of(&own, computation, ticker, end, options)
+}
+
+/// The same for rows of the holding only.
+fn units_of(
+    rows: &[&Row],
+    computation: &Computation,
+    ticker: &Ticker,
+    end: Date,
+    options: Options,
+) -> Option<UnitsHeld> {
+    let mut own: Vec<&Row> =
+        rows.iter().copied().filter(|row| row.transaction.date <= end).collect();
     own.sort_by_key(|row| row.transaction.date);
     Some(UnitsHeld {
         held: held(&own, ticker, options.same_day_split)?,
@@ -143,6 +219,8 @@ fn held(rows: &[&Row], ticker: &Ticker, same_day_split: SameDaySplit) -> Option<
                 | Kind::Bonus { .. }
                 | Kind::Split { .. }
                 | Kind::Unsplit { .. }
+                | Kind::Interest { .. }
+                | Kind::Security(_)
                 | Kind::Restruct { .. } => {}
             }
         }
@@ -184,13 +262,13 @@ fn bought_back(
     Some(sum)
 }
 
-fn row(rest: &'static str) -> Option<ReportedIncome> {
+fn row(rest: &str) -> Option<ReportedIncome> {
     let mut fields = rest.split(',');
     Some(ReportedIncome {
         period_end: crate::dsl::read_date(fields.next()?)?,
         currency: Currency::parse(fields.next()?).ok()?,
         per_unit: number::parse(fields.next()?).ok()?,
-        provider: fields.next()?,
+        provider: fields.next()?.into(),
     })
 }
 
@@ -205,7 +283,7 @@ mod tests {
             let (_, rest) = line.split_once(',').unwrap();
             assert!(row(rest).is_some(), "{line}");
         }
-        assert_eq!(extent().0, 2342);
+        assert_eq!(ReportedIncomeTable::default().extent().0, 2342);
     }
 
     #[test]
@@ -274,10 +352,30 @@ mod tests {
 
     #[test]
     fn reportable_income_is_dated_six_months_after_the_period_end() {
-        let found = of_fund("ie00004fvb93");
+        let table = ReportedIncomeTable::default();
+        let found = table.of_fund("ie00004fvb93");
         assert_eq!(found[0].per_unit.to_string(), "6.43330");
         assert_eq!(found[0].period_end.to_string(), "2023-11-30");
-        assert_eq!(found[0].income_date().unwrap().to_string(), "2024-05-30");
-        assert!(of_fund("XX0000000000").is_empty());
+        // Managers print the last day of the month: 31 May after 30 November.
+        assert_eq!(found[0].income_date().unwrap().to_string(), "2024-05-31");
+        assert!(table.of_fund("XX0000000000").is_empty());
+        let middle =
+            ReportedIncome { period_end: jiff::civil::date(2024, 3, 15), ..found[0].clone() };
+        assert_eq!(middle.income_date().unwrap().to_string(), "2024-09-15");
+    }
+
+    #[test]
+    fn own_lists_replace_periods_and_add_funds() {
+        let list = "ISIN,Fund Reporting Period End Date,Currency,Excess of reporting income over distribution\nIE00004FVB93,30/11/2024,USD,1.5\nIE00BK5BQT80,2026-06-30,USD,2.25,vanguard\n";
+        let table = ReportedIncomeTable::default().with_list(list).unwrap();
+        let known: Vec<String> = table
+            .of_fund("IE00004FVB93")
+            .iter()
+            .map(|income| format!("{} {}", income.period_end, income.per_unit))
+            .collect();
+        assert_eq!(known, ["2023-11-30 6.43330", "2024-11-30 1.5"]);
+        assert_eq!(table.extent().1.unwrap().to_string(), "2026-06-30");
+        let bad = ReportedIncomeTable::default().with_list("a\nIE00004FVB94,2024-11-30,USD,1\nx");
+        assert_eq!(bad.unwrap_err().len(), 2);
     }
 }
