@@ -2,24 +2,67 @@
 
 use std::collections::BTreeSet;
 
+use crate::currency::Currency;
+use crate::dsl;
 use crate::engine::report::{Report, Rounding};
 use crate::engine::{Disposal, Occasion, Rule};
+use crate::fx::{Month, Rate, Rates};
 use crate::money::Money;
+use crate::parameters::Parameters;
+use crate::sa108::{self, FilledBox, Known};
+use crate::security::Securities;
+use crate::tax_year::TaxYear;
+use crate::transaction::{Row, Ticker};
 
 pub(crate) const TITLE: &str = "Capital Gains Tax report";
 
-/// Heading of the document.
+/// What the document has beside the report.
 #[derive(Clone, Debug)]
 pub struct Heading<'a> {
     /// Taxpayer's name.
     pub name: Option<&'a str>,
-    /// Number of transactions.
-    pub transactions: usize,
+    /// The transactions.
+    pub rows: &'a [Row],
     /// Date on which the exempt amounts were verified.
     pub parameters_as_of: String,
+    /// Entries of form SA108, by year.
+    pub boxes: Vec<(TaxYear, Vec<FilledBox>)>,
+    /// Published exchange rates that were used.
+    pub rates: Vec<RateUsed>,
 }
 
-impl Heading<'_> {
+/// A published exchange rate.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RateUsed {
+    /// Currency.
+    pub currency: Currency,
+    /// Month.
+    pub month: Month,
+    /// Rate and its source.
+    pub rate: Rate,
+}
+
+/// Transactions that a document lists; those of longer histories are in the person's own files.
+const MAX_TRANSACTIONS: usize = 20_000;
+
+impl<'a> Heading<'a> {
+    /// Collects entries and rates of a report.
+    pub fn of(
+        report: &Report<'_>,
+        name: Option<&'a str>,
+        rows: &'a [Row],
+        rates: &Rates,
+        parameters: &Parameters,
+    ) -> Self {
+        Self {
+            name,
+            rows,
+            parameters_as_of: parameters.as_of.to_string(),
+            boxes: return_boxes(report, parameters),
+            rates: rates_used(rows, rates),
+        }
+    }
+
     /// Describes the input and the rounding.
     pub(crate) fn about(&self, rounding: Rounding) -> String {
         let rounded = match rounding {
@@ -29,8 +72,67 @@ impl Heading<'_> {
         };
         format!(
             "Made from {} transactions. Amounts are in pounds sterling. {rounded} Exempt amounts as of {}.",
-            self.transactions, self.parameters_as_of
+            self.rows.len(),
+            self.parameters_as_of
         )
+    }
+
+    /// The transactions by date, in canonical form; `None` when they are too many to list.
+    pub(crate) fn transactions(&self) -> Option<impl Iterator<Item = String> + use<'a>> {
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        rows.sort_by_key(|row| row.transaction.date);
+        (rows.len() <= MAX_TRANSACTIONS)
+            .then(|| rows.into_iter().map(|row| dsl::line(&row.transaction)))
+    }
+}
+
+/// Says that the transactions are too many to list.
+pub(crate) fn too_many(heading: &Heading<'_>) -> String {
+    format!(
+        "The {} transactions are more than the {MAX_TRANSACTIONS} that a document lists; they are in the files given.",
+        heading.rows.len()
+    )
+}
+
+/// Entries of the years with disposals. Those that need the person's income or losses are left out.
+fn return_boxes(report: &Report<'_>, parameters: &Parameters) -> Vec<(TaxYear, Vec<FilledBox>)> {
+    let known = Known { income: false, losses: false };
+    let years = report.years.iter().filter(|year| !year.disposals.is_empty());
+    years
+        .map(|year| {
+            let boxes = sa108::boxes(year, (report.securities, &[]), None, known, parameters);
+            (year.year, boxes.into_iter().filter(|filled| filled.entry.is_some()).collect())
+        })
+        .collect()
+}
+
+/// Published rates of the transactions, by currency and month. A rate that is written on a
+/// transaction is shown with it.
+fn rates_used(rows: &[Row], rates: &Rates) -> Vec<RateUsed> {
+    let mut used = BTreeSet::new();
+    for row in rows {
+        let month = Month::of(row.transaction.date);
+        row.transaction.kind.for_each_amount(|amount| {
+            if amount.currency().is_foreign()
+                && amount.rate().is_none()
+                && !amount.value().is_zero()
+            {
+                used.insert((amount.currency(), month));
+            }
+        });
+    }
+    used.into_iter()
+        .filter_map(|(currency, month)| {
+            Some(RateUsed { currency, month, rate: rates.monthly(currency, month).ok()? })
+        })
+        .collect()
+}
+
+/// Ticker, with the name of the security when it is known.
+pub(crate) fn holding_name(ticker: &Ticker, securities: &Securities) -> String {
+    match securities.get(ticker).and_then(|security| security.name.as_deref()) {
+        Some(name) => format!("{ticker} ({name})"),
+        None => ticker.to_string(),
     }
 }
 
@@ -59,8 +161,9 @@ pub(crate) fn summary(report: &Report<'_>, rounding: Rounding) -> Vec<[String; 9
 }
 
 /// What happened, to which holding and when.
-pub(crate) fn disposal_title(disposal: &Disposal) -> String {
+pub(crate) fn disposal_title(disposal: &Disposal, securities: &Securities) -> String {
     let Disposal { date, ticker, quantity, .. } = disposal;
+    let ticker = holding_name(ticker, securities);
     match disposal.occasion {
         Occasion::Sale => format!("{ticker} on {date}: {quantity} shares sold"),
         Occasion::CapitalDistribution => format!("{ticker} on {date}: capital distribution"),

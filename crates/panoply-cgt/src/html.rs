@@ -5,10 +5,12 @@ use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
 use crate::document::{
-    COLUMNS, Heading, TITLE, disposal_title, dividends, holdings_title, notes, summary,
+    COLUMNS, Heading, TITLE, disposal_title, dividends, holding_name, holdings_title, notes,
+    summary, too_many,
 };
 use crate::engine::report::{Report, RoundedDisposal, RoundedLeg, Rounding, YearReport};
 use crate::money::Money;
+use crate::security::Securities;
 
 const STYLE: &str = include_str!("html.css");
 
@@ -35,9 +37,12 @@ pub fn write(
     page.element("p", &heading.about(rounding));
     page.summary(report, rounding);
     for year in report.years.iter().filter(|year| !year.disposals.is_empty()) {
-        page.disposals(year, rounding, out)?;
+        page.disposals(report, year, rounding, out)?;
     }
     page.holdings(report, rounding);
+    page.boxes(heading);
+    page.rates(heading);
+    page.transactions(heading, out)?;
     page.element("h2", "Notes");
     page.raw("<ul>\n");
     for note in notes(report) {
@@ -103,13 +108,14 @@ impl HtmlPage {
 
     fn disposals(
         &mut self,
+        report: &Report<'_>,
         year: &YearReport<'_>,
         rounding: Rounding,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         self.element("h2", &format!("Disposals in {}", year.year));
         for (number, disposal) in (1..).zip(&year.disposals) {
-            self.disposal(number, disposal, rounding);
+            self.disposal(number, disposal, report.securities, rounding);
             self.flush(out)?;
         }
         Ok(())
@@ -121,11 +127,17 @@ impl HtmlPage {
         Ok(())
     }
 
-    fn disposal(&mut self, number: usize, rounded: &RoundedDisposal<'_>, rounding: Rounding) {
+    fn disposal(
+        &mut self,
+        number: usize,
+        rounded: &RoundedDisposal<'_>,
+        securities: &Securities,
+        rounding: Rounding,
+    ) {
         let disposal = rounded.disposal;
         let text = |amount: Money| rounding.text(amount);
         self.raw("<section class=\"disposal\">\n");
-        let title = format!("{number}. {}", disposal_title(disposal));
+        let title = format!("{number}. {}", disposal_title(disposal, securities));
         self.element("h3", &title);
         let costs = match disposal.fees.is_zero() {
             true => String::new(),
@@ -172,7 +184,8 @@ impl HtmlPage {
             self.table(&["holding", "shares", "cost"], 1);
             for held in held {
                 let (shares, cost) = (held.quantity.to_string(), rounding.text(held.cost));
-                self.row(&[held.ticker.as_str(), &shares, &cost], 1);
+                let name = holding_name(&held.ticker, report.securities);
+                self.row(&[&name, &shares, &cost], 1);
             }
             self.end_table();
         }
@@ -187,6 +200,49 @@ impl HtmlPage {
             self.row(&[transfer.ticker.as_str(), &date, &shares, &cost], 2);
         }
         self.end_table();
+    }
+}
+
+impl HtmlPage {
+    fn boxes(&mut self, heading: &Heading<'_>) {
+        for (year, boxes) in &heading.boxes {
+            self.element("h2", &format!("Entries of form SA108 for {year}"));
+            self.table(&["section", "box", "asks for", "enter"], 3);
+            for filled in boxes {
+                let entry = filled.entry.as_deref().unwrap_or_default();
+                self.row(&[filled.section, &filled.number, filled.label, entry], 3);
+            }
+            self.end_table();
+        }
+    }
+
+    fn rates(&mut self, heading: &Heading<'_>) {
+        if heading.rates.is_empty() {
+            return;
+        }
+        self.element("h2", "Exchange rates used");
+        self.table(&["currency", "month", "source", "units a pound"], 3);
+        for used in &heading.rates {
+            let (currency, month) = (used.currency.to_string(), used.month.to_string());
+            let units = used.rate.units_per_pound.to_string();
+            self.row(&[&currency, &month, used.rate.source.as_str(), &units], 3);
+        }
+        self.end_table();
+    }
+
+    fn transactions(&mut self, heading: &Heading<'_>, out: &mut dyn Write) -> io::Result<()> {
+        self.element("h2", "Transactions");
+        let Some(lines) = heading.transactions() else {
+            self.element("p", &too_many(heading));
+            return Ok(());
+        };
+        self.raw("<pre>\n");
+        for line in lines {
+            let _ = writeln!(self.0, "{}", Escaped(&line));
+            self.flush(out)?;
+        }
+        self.raw("</pre>\n");
+        Ok(())
     }
 }
 
@@ -231,15 +287,12 @@ mod tests {
 
     #[test]
     fn html_report_shows_the_figures_and_escapes_names() {
-        let rows = dsl::parse("2024-01-15 BUY A&B 100 @ 150 USD FEES 10 USD\n2024-06-20 SELL A&B 50 @ 180 USD FEES 5 USD\n2024-06-25 BUY A&B 10 @ 170 USD\n2024-07-01 SPOUSE_OUT A&B 5\n2024-08-01 DIVIDEND A&B TOTAL 7").unwrap();
+        let rows = dsl::parse("2024-01-15 BUY A&B 100 @ 150 USD FEES 10 USD\n2024-06-20 SELL A&B 50 @ 180 USD FEES 5 USD\n2024-06-25 BUY A&B 10 @ 170 USD\n2024-07-01 SPOUSE_OUT A&B 5\n2024-08-01 DIVIDEND A&B TOTAL 7\n2024-01-01 SECURITY A&B NAME บริษัท <i>ไทย</i>").unwrap();
         let computation = compute(&rows, &Rates::default(), Options::default()).unwrap();
         let parameters = Parameters::bundled().unwrap();
         let report = report(&computation, parameters, None, Rounding::PerLeg);
-        let heading = Heading {
-            name: Some("A <b>Person</b>"),
-            transactions: rows.len(),
-            parameters_as_of: "2026-11-15".to_owned(),
-        };
+        let name = Some("A <b>Person</b>");
+        let heading = Heading::of(&report, name, &rows, &Rates::default(), parameters);
         let html = || {
             let mut bytes = Vec::new();
             write(&report, Rounding::PerLeg, &heading, &mut bytes).unwrap();
@@ -260,6 +313,10 @@ mod tests {
             "2024/25",
             "Dividends in 2024/25: £7.00",
             "Transfers to the spouse",
+            "A&amp;B (บริษัท &lt;i&gt;ไทย&lt;/i&gt;)",
+            "2024-06-20 SELL A&amp;B 50 @ 180 USD FEES 5 USD",
+            "Entries of form SA108 for 2024/25",
+            "Exchange rates used",
         ] {
             assert!(page.contains(word), "{word} is not in it");
         }

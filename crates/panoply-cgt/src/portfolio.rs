@@ -1,6 +1,8 @@
 //! Portfolios that the program keeps: accounts with their tax wrapper, transactions with their
 //! provenance, and the comparison with holdings that a broker states.
 
+use std::borrow::Borrow;
+
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
@@ -163,15 +165,15 @@ fn reason(recorded: Decimal, stated: Option<Decimal>) -> Option<String> {
 }
 
 /// Rows of stored transactions, each located by its number.
-pub fn rows(entries: &[Entry]) -> Result<Vec<Row>, Vec<crate::problem::Problem>> {
+pub fn rows<E: Borrow<Entry>>(entries: &[E]) -> Result<Vec<Row>, Vec<crate::problem::Problem>> {
     let mut text = String::new();
     for entry in entries {
-        text.push_str(&entry.line);
+        text.push_str(&entry.borrow().line);
         text.push('\n');
     }
     let mut rows = crate::dsl::parse(&text)?;
     for (row, entry) in rows.iter_mut().zip(entries) {
-        row.location.line = u32::try_from(entry.id).unwrap_or(u32::MAX);
+        row.location.line = u32::try_from(entry.borrow().id).unwrap_or(u32::MAX);
     }
     Ok(rows)
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::transaction::{Kind, Row, Ticker};
+use crate::transaction::{Kind, Row, Ticker, Transaction};
 
 /// Facts about a security; all are optional.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -405,6 +405,25 @@ impl Securities {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// `SECURITY` rows for the ISINs that brokers' files give with transactions, one for each ticker;
+/// none where such a row has an ISIN already.
+pub fn of_isins<'a>(rows: &[Row], isins: impl Iterator<Item = Option<&'a str>>) -> Vec<Row> {
+    let stated = Securities::of(rows);
+    let mut found: BTreeMap<&Ticker, Row> = BTreeMap::new();
+    for (row, isin) in rows.iter().zip(isins) {
+        let ticker = &row.transaction.ticker;
+        let is_stated = stated.get(ticker).is_some_and(|security| security.isin.is_some());
+        let isin = isin.and_then(Isin::parse).filter(|_| !is_stated);
+        if isin.is_none() || found.contains_key(ticker) {
+            continue;
+        }
+        let kind = Kind::Security(Box::new(Security { isin, ..Security::default() }));
+        let transaction = Transaction { date: row.transaction.date, ticker: ticker.clone(), kind };
+        found.insert(ticker, Row { transaction, location: row.location.clone() });
+    }
+    found.into_values().collect()
 }
 
 /// More changes of ticker than a history of shares has; bounds the work on a hostile one.

@@ -216,6 +216,39 @@ impl Kind {
         }
     }
 
+    /// Calls `each` with every amount of the transaction.
+    pub fn for_each_amount(&self, mut each: impl FnMut(Amount)) {
+        match self {
+            Self::Buy { price, fees, .. }
+            | Self::Sell { price, fees, .. }
+            | Self::Rights { price, fees, .. } => [*price, *fees].into_iter().for_each(each),
+            Self::Dividend { total, tax }
+            | Self::Interest { total, tax }
+            | Self::Accumulation { total, tax, .. } => [*total, *tax].into_iter().for_each(each),
+            Self::CapReturn { total, fees, value, .. } => {
+                [*total, *fees].into_iter().chain(value.as_deref().copied()).for_each(each);
+            }
+            Self::Equalisation { total, .. }
+            | Self::Scrip { total, .. }
+            | Self::SpouseIn { total, .. }
+            | Self::Opening { cost: total, .. }
+            | Self::Negligible { value: total } => each(*total),
+            Self::Demerger(demerger) => {
+                [demerger.value, demerger.remaining].into_iter().for_each(each);
+            }
+            Self::Takeover(takeover) => {
+                std::iter::once(takeover.cash).chain(takeover.value).for_each(each);
+            }
+            Self::Bonus { .. }
+            | Self::Rename { .. }
+            | Self::Split { .. }
+            | Self::Unsplit { .. }
+            | Self::Restruct { .. }
+            | Self::SpouseOut { .. }
+            | Self::Security(_) => {}
+        }
+    }
+
     /// The other holding of a demerger, takeover or change of ticker.
     pub fn into_ticker(&self) -> Option<&Ticker> {
         match self {

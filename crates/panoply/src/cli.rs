@@ -20,7 +20,8 @@ use clap::{Parser, Subcommand};
 pub use self::audit::Audit;
 pub use self::backtest::{Backtest, BacktestFormat, BacktestImport, BacktestReport};
 pub use self::cgt::{
-    Cgt, CgtExplain, CgtFx, CgtImport, CgtOptions, CgtParse, CgtReport, CgtRounding, CgtSplit,
+    Cgt, CgtAccount, CgtExplain, CgtFx, CgtImport, CgtIncome, CgtOptions, CgtParse, CgtPortfolio,
+    CgtPortfolioAdd, CgtPortfolioImport, CgtReconcile, CgtReport, CgtRounding, CgtSplit,
 };
 pub use self::home::{Backup, Client, Completions, Doctor, Health, Man, Restore, Setup};
 pub use self::keys::{KeyProfile, Keys};
@@ -76,7 +77,7 @@ pub enum Command {
     /// Add, list, export and erase users, whose data are separate
     #[command(subcommand)]
     Users(Users),
-    /// UK Capital Gains Tax: parse, report, explain, import and exchange rates
+    /// UK Capital Gains Tax: parse, report, explain, import, income, portfolios and exchange rates
     #[command(subcommand)]
     Cgt(Cgt),
     /// Check installation, home folder, stores and optional programs

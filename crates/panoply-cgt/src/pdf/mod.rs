@@ -1,14 +1,18 @@
-//! Report as PDF: totals, disposals with matches and statutory references, remaining holdings.
+//! Report as PDF: totals, disposals with matches and statutory references, remaining holdings, entries
+//! of the return, exchange rates and transactions.
 
+mod fallback;
 mod writer;
 
 use std::io::{self, Write};
 
 use crate::document::{
-    COLUMNS, Heading, TITLE, disposal_title, dividends, holdings_title, notes, result, summary,
+    COLUMNS, Heading, TITLE, disposal_title, dividends, holding_name, holdings_title, notes,
+    result, summary, too_many,
 };
 use crate::engine::report::{Report, RoundedDisposal, Rounding, YearReport};
 use crate::money::Money;
+use crate::security::Securities;
 use writer::{PdfWriter, Style};
 
 /// Writes the report, page by page.
@@ -21,9 +25,12 @@ pub fn write(
     let mut writer = PdfWriter::new(TITLE, out);
     write_summary(&mut writer, report, rounding, heading);
     for year in &report.years {
-        write_disposals(&mut writer, year, rounding);
+        write_disposals(&mut writer, report, year, rounding);
     }
     write_holdings(&mut writer, report, rounding);
+    write_boxes(&mut writer, heading);
+    write_rates(&mut writer, heading);
+    write_transactions(&mut writer, heading);
     write_notes(&mut writer, report);
     writer.finish()
 }
@@ -54,7 +61,12 @@ fn write_summary(
     }
 }
 
-fn write_disposals(writer: &mut PdfWriter<'_>, year: &YearReport<'_>, rounding: Rounding) {
+fn write_disposals(
+    writer: &mut PdfWriter<'_>,
+    report: &Report<'_>,
+    year: &YearReport<'_>,
+    rounding: Rounding,
+) {
     if year.disposals.is_empty() {
         return;
     }
@@ -62,14 +74,14 @@ fn write_disposals(writer: &mut PdfWriter<'_>, year: &YearReport<'_>, rounding: 
     writer.reserve(80);
     writer.write(Style::Heading, &format!("Disposals in {}", year.year));
     for (number, disposal) in (1..).zip(&year.disposals) {
-        write_disposal(writer, number, disposal, rounding);
+        write_disposal(writer, (number, disposal), report.securities, rounding);
     }
 }
 
 fn write_disposal(
     writer: &mut PdfWriter<'_>,
-    number: usize,
-    rounded: &RoundedDisposal<'_>,
+    (number, rounded): (usize, &RoundedDisposal<'_>),
+    securities: &Securities,
     rounding: Rounding,
 ) {
     let disposal = rounded.disposal;
@@ -84,7 +96,7 @@ fn write_disposal(
         Style::RowHead,
         &format!(
             "{number}. {} for £{}{fees}:  {}",
-            disposal_title(disposal),
+            disposal_title(disposal, securities),
             text(rounded.gross),
             result(rounded.gain, rounding)
         ),
@@ -135,10 +147,10 @@ fn write_holdings(writer: &mut PdfWriter<'_>, report: &Report<'_>, rounding: Rou
         writer.write(
             Style::Row,
             &format!(
-                "{:<24}{:>24}{:>24}",
-                held.ticker.as_str(),
+                "{:>24}{:>24}   {}",
                 held.quantity.to_string(),
-                format!("cost {}", rounding.text(held.cost))
+                format!("cost {}", rounding.text(held.cost)),
+                holding_name(&held.ticker, report.securities)
             ),
         );
     }
@@ -157,6 +169,48 @@ fn write_holdings(writer: &mut PdfWriter<'_>, report: &Report<'_>, rounding: Rou
                 rounding.text(transfer.cost)
             ),
         );
+    }
+}
+
+fn write_boxes(writer: &mut PdfWriter<'_>, heading: &Heading<'_>) {
+    for (year, boxes) in &heading.boxes {
+        writer.gap(12);
+        writer.reserve(110);
+        writer.write(Style::Heading, &format!("Entries of form SA108 for {year}"));
+        let mut section = "";
+        for filled in boxes {
+            if filled.section != section {
+                section = filled.section;
+                writer.write(Style::RowHead, section);
+            }
+            let entry = filled.entry.as_deref().unwrap_or_default();
+            let line = format!("{:>6}  {:<60}{entry:>16}", filled.number, filled.label);
+            writer.write(Style::Row, &line);
+        }
+    }
+}
+
+fn write_rates(writer: &mut PdfWriter<'_>, heading: &Heading<'_>) {
+    if heading.rates.is_empty() {
+        return;
+    }
+    writer.gap(12);
+    writer.reserve(60);
+    writer.write(Style::Heading, "Exchange rates used");
+    for used in &heading.rates {
+        let (units, source) = (used.rate.units_per_pound.to_string(), used.rate.source.as_str());
+        let (currency, month) = (used.currency.to_string(), used.month.to_string());
+        writer.write(Style::Row, &format!("{currency}  {month}  {units:>14} a pound  ({source})"));
+    }
+}
+
+fn write_transactions(writer: &mut PdfWriter<'_>, heading: &Heading<'_>) {
+    writer.gap(12);
+    writer.reserve(60);
+    writer.write(Style::Heading, "Transactions");
+    match heading.transactions() {
+        Some(lines) => lines.for_each(|line| writer.write(Style::Row, &line)),
+        None => writer.write(Style::Text, &too_many(heading)),
     }
 }
 
@@ -195,12 +249,10 @@ mod tests {
     fn pdf_report_shows_the_figures() {
         let rows = dsl::parse("2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD\n2024-06-20 SELL AAPL 50 @ 180 USD FEES 5 USD\n2024-06-25 BUY AAPL 10 @ 170 USD").unwrap();
         let computation = compute(&rows, &Rates::default(), Options::default()).unwrap();
-        let report = report(&computation, Parameters::bundled().unwrap(), None, Rounding::PerLeg);
-        let heading = Heading {
-            name: Some("A (Person)"),
-            transactions: rows.len(),
-            parameters_as_of: "2026-11-15".to_owned(),
-        };
+        let parameters = Parameters::bundled().unwrap();
+        let report = report(&computation, parameters, None, Rounding::PerLeg);
+        let rates = Rates::default();
+        let heading = Heading::of(&report, Some("A (Person)"), &rows, &rates, parameters);
         let pdf = || {
             let mut bytes = Vec::new();
             write(&report, Rounding::PerLeg, &heading, &mut bytes).unwrap();
@@ -219,6 +271,9 @@ mod tests {
             "7118.80",
             "s.106A",
             "2024/25",
+            "2024-06-20 SELL AAPL 50 @ 180 USD FEES 5 USD",
+            "Listed shares and securities",
+            "USD  2024-06",
         ] {
             assert!(text.contains(word), "{word} is not in it");
         }

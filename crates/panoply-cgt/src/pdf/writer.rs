@@ -1,11 +1,13 @@
-//! Minimal PDF writer: A4 pages of text in the standard fonts.
+//! Minimal PDF writer: A4 pages of text in the standard fonts, and bitmaps for other scripts.
 //!
-//! ISO 32000-1: a catalog, a page tree, four of the standard 14 fonts and one text stream per page.
-//! Without compression and dates the output is deterministic. A PDF crate would add a dependency
-//! for these 240 lines.
+//! ISO 32000-1: a catalog, a page tree, four of the standard 14 fonts and one text stream per page;
+//! see [`super::fallback`] for characters that these fonts lack. Without compression and dates the
+//! output is deterministic. A PDF crate would add a dependency for these 250 lines.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
+
+use super::fallback::{FallbackFonts, Run, columns};
 
 const WIDTH: u32 = 595;
 const HEIGHT: u32 = 842;
@@ -75,10 +77,12 @@ pub(super) struct PdfWriter<'a> {
     page: String,
     pages: usize,
     y: u32,
+    fallback: FallbackFonts,
 }
 
-/// Objects 1 to 7 are catalog, page tree, fonts and document information; then two for each page.
-const FIRST_PAGE: usize = 8;
+/// Objects 1 to 8 are catalog, page tree, fonts, document information and the table of fonts; then two
+/// for each page, and the fallback fonts.
+const FIRST_PAGE: usize = 9;
 
 impl<'a> PdfWriter<'a> {
     pub(super) fn new(title: &'static str, out: &'a mut dyn Write) -> Self {
@@ -91,6 +95,7 @@ impl<'a> PdfWriter<'a> {
             page: String::new(),
             pages: 0,
             y: HEIGHT - MARGIN,
+            fallback: FallbackFonts::default(),
         };
         writer.emit("%PDF-1.4\n");
         writer
@@ -120,16 +125,18 @@ impl<'a> PdfWriter<'a> {
             self.end_page();
         }
         self.y -= style.leading();
-        write_text(&mut self.page, style, self.y, text);
+        let runs = self.fallback.runs(text);
+        write_text(&mut self.page, style, self.y, &runs);
     }
 
     fn end_page(&mut self) {
         let (number, object) = (self.pages + 1, FIRST_PAGE + 2 * self.pages);
         let footer = format!("{}    page {number}", self.title);
-        write_text(&mut self.page, Style::Text, 30, &footer);
+        let runs = self.fallback.runs(&footer);
+        write_text(&mut self.page, Style::Text, 30, &runs);
         let page = std::mem::take(&mut self.page);
         self.object(object, &format!(
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R /F4 6 0 R >> >> /Contents {} 0 R >>",
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font 8 0 R >> /Contents {} 0 R >>",
             object + 1
         ));
         let length = page.chars().count();
@@ -149,7 +156,7 @@ impl<'a> PdfWriter<'a> {
     }
 
     fn emit(&mut self, text: &str) {
-        let bytes = win_ansi(text);
+        let bytes = bytes_of(text);
         if self.outcome.is_ok() {
             self.outcome = self.out.write_all(&bytes);
         }
@@ -173,7 +180,17 @@ impl<'a> PdfWriter<'a> {
                 ),
             );
         }
-        self.object(7, &format!("<< /Title ({}) /Producer (Panoply) >>", escaped(self.title)));
+        self.object(7, &format!("<< /Title ({}) /Producer (Panoply) >>", self.title));
+        let first = FIRST_PAGE + 2 * self.pages;
+        let (bodies, fallback) = self.fallback.objects(first);
+        for (number, body) in (first..).zip(bodies) {
+            self.object(number, &body);
+        }
+        let mut fonts = "/F1 3 0 R /F2 4 0 R /F3 5 0 R /F4 6 0 R".to_owned();
+        for (index, number) in fallback.into_iter().enumerate() {
+            let _ = write!(fonts, " /U{index} {number} 0 R");
+        }
+        self.object(8, &format!("<< {fonts} >>"));
         let (table, count) = (self.written, self.offsets.len());
         self.emit(&format!("xref\n0 {count}\n0000000000 65535 f \n"));
         for offset in std::mem::take(&mut self.offsets).into_iter().skip(1) {
@@ -186,40 +203,31 @@ impl<'a> PdfWriter<'a> {
     }
 }
 
-fn write_text(page: &mut String, style: Style, y: u32, text: &str) {
-    let _ = writeln!(
-        page,
-        "BT /{} {} Tf {MARGIN} {y} Td ({}) Tj ET",
-        style.font(),
-        style.size(),
-        escaped(text)
-    );
+fn write_text(page: &mut String, style: Style, y: u32, runs: &[Run]) {
+    // Half-width glyphs are half as wide as high: 1.2 times the size has the columns of Courier.
+    let size = style.size();
+    let _ = write!(page, "BT {MARGIN} {y} Td");
+    for run in runs {
+        let _ = match run {
+            Run::Standard(text) => write!(page, " /{} {size} Tf ({text}) Tj", style.font()),
+            Run::Fallback(font, codes) => {
+                write!(page, " /U{font} {}.{} Tf <{codes}> Tj", size * 6 / 5, size * 12 % 10)
+            }
+        };
+    }
+    page.push_str(" ET\n");
 }
 
-/// Encodes text as WinAnsi; unsupported characters become question marks.
-fn win_ansi(text: &str) -> Vec<u8> {
+/// Encodes page content: every character is one byte.
+fn bytes_of(text: &str) -> Vec<u8> {
     text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
 }
 
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '(' | ')' | '\\' => out.extend(['\\', c]),
-            '\n' | '\r' | '\t' => out.push(' '),
-            '\u{2013}' | '\u{2014}' => out.push('-'),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Wraps text at `most` characters; longer words are cut.
+/// Wraps text at `most` columns, between words; longer words are cut.
 fn wrap(text: &str, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = text;
-    while rest.chars().count() > most {
-        let end = rest.char_indices().nth(most).map_or(rest.len(), |(index, _)| index);
+    while let Some(end) = cut(rest, most) {
         let head = rest.get(..end).unwrap_or(rest);
         let between_words = rest.get(end..).is_some_and(|after| after.starts_with(' '));
         let last_space = head.rfind(' ').filter(|cut| *cut > 0 && !between_words);
@@ -229,6 +237,20 @@ fn wrap(text: &str, most: usize) -> Vec<String> {
     }
     lines.push(rest.to_owned());
     lines
+}
+
+/// Byte at which a text exceeds `most` columns; `None` when it fits.
+fn cut(text: &str, most: usize) -> Option<usize> {
+    // Most lines are short, and bytes are never fewer than columns.
+    if text.len() <= most {
+        return None;
+    }
+    let mut taken = 0;
+    let past = text.char_indices().find(|(_, c)| {
+        taken += columns(*c);
+        taken > most
+    });
+    past.map(|(index, _)| index).filter(|index| *index > 0)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! `calculate_investment_income`: dividends, interest and excess reportable income of a tax year.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
@@ -86,10 +85,10 @@ pub(crate) struct Params {
     personal_allowance_left: Option<NumberText>,
     /// Basic rate band in pounds, when extended by Gift Aid or pension contributions.
     basic_rate_band: Option<NumberText>,
-    /// Highest tax on dividends by the treaty with a country in percent, such as {"DE": 15}; overrides the known ones.
+    /// Highest tax on dividends by the treaties with countries; overrides the known ones.
     #[serde(default)]
     #[schemars(length(max = 60))]
-    treaty_percent: BTreeMap<String, u32>,
+    treaty_rates: Vec<TreatyRate>,
     /// Number of payments to skip.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10_000_000))]
@@ -100,6 +99,18 @@ pub(crate) struct Params {
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
     same_day_split: SameDaySplit,
+}
+
+/// Treaty rate of a country.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TreatyRate {
+    /// Country by its two letters, such as DE.
+    #[schemars(length(min = 2, max = 2))]
+    country: String,
+    /// Highest tax on dividends, in percent.
+    #[schemars(range(min = 0, max = 100))]
+    percent: u32,
 }
 
 /// Investment income. Amounts are decimal strings in pounds.
@@ -274,10 +285,10 @@ impl CalculateInvestmentIncome {
 
     fn treaty_percent(&self, params: &Params, total: &IncomeTotal) -> Option<u32> {
         let Origin::Foreign(country) = total.origin else { return None };
-        let own =
-            params.treaty_percent.iter().find(|(code, _)| Country::parse(code) == Some(country));
+        let is_own = |rate: &&TreatyRate| Country::parse(&rate.country) == Some(country);
+        let own = params.treaty_rates.iter().find(is_own);
         let known = || self.service.parameters.treaty_dividend_percent(country.as_str());
-        let percent = own.map(|(_, percent)| (*percent).min(100)).or_else(known);
+        let percent = own.map(|rate| rate.percent.min(100)).or_else(known);
         percent.filter(|_| total.kind == IncomeKind::Dividend)
     }
 }
@@ -472,7 +483,7 @@ fn warnings(foreign: &[ForeignOut], notices: Vec<String>) -> Vec<String> {
             )),
             (Some(country), None, IncomeKind::Dividend) if row.foreign_tax != "0.00" => {
                 warnings.push(format!(
-                    "the treaty rate on dividends from {country} is not known: look it up and give `treaty_percent`; until then all tax withheld counts as admissible"
+                    "the treaty rate on dividends from {country} is not known: look it up and give `treaty_rates`; until then all tax withheld counts as admissible"
                 ));
             }
             (Some(_), ..) => {}

@@ -10,6 +10,7 @@ use crate::dsl;
 use crate::import::decode::decode;
 use crate::import::{Broker, Columns, File, Imported, KnownRows, RateChoice, read_more};
 use crate::json::Parsed;
+use crate::security;
 
 /// Half of the reply is left for warnings.
 const BYTE_BUDGET: usize = pagination::BYTE_BUDGET / 2;
@@ -66,6 +67,9 @@ pub(crate) struct Params {
     /// Exchange rates of foreign trades: `broker` (default) uses the rate in the export where there is one, `hmrc` HMRC's month.
     #[serde(default)]
     rates: RateChoice,
+    /// Also give a SECURITY line with the ISIN of each security, where the export has it: the other tools then know countries and excess reportable income.
+    #[serde(default)]
+    securities: bool,
     /// Number of transactions to skip.
     #[schemars(range(min = 0, max = 10_000_000))]
     #[serde(default)]
@@ -140,6 +144,11 @@ impl Tool for ImportTransactions {
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let known = KnownRows::default();
         let mut imported = import(&params.files, None, params.rates, known)?;
+        if params.securities {
+            let isins = imported.origins.iter().map(|origin| origin.isin.as_deref());
+            let securities = security::of_isins(&imported.rows, isins);
+            imported.rows.extend(securities);
+        }
         let count = imported.rows.len();
         let lines = imported.rows.iter().map(|row| dsl::line(&row.transaction));
         let (shown, page) = paginate(lines, params.offset, None, BYTE_BUDGET);

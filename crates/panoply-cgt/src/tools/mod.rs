@@ -39,7 +39,10 @@ mod validate_transactions;
 mod wire;
 
 pub use dialect::ErrorForm;
-pub use render::{DocumentFormat, RenderError, ReportRequest, read_transactions, render_report};
+pub use render::{
+    DocumentFormat, RenderError, ReportRequest, find_portfolio, read_transactions, render_report,
+    stored_transactions,
+};
 pub use settings::{Settings, SettingsError};
 
 use std::sync::Arc;

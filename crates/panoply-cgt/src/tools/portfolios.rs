@@ -9,8 +9,10 @@ use serde_json::json;
 
 use super::dialect::EXAMPLE_KEY;
 use super::service::CgtService;
-use crate::portfolio::{self, Account, Wrapper};
+use crate::portfolio::{self, Account, Entry, Wrapper};
+use crate::security;
 use crate::store::{Portfolio, PortfolioError, PortfolioWriter};
+use crate::transaction::Row;
 
 /// Tags of the tools.
 pub(super) const TAGS: &[&str] = &["tax", "uk", "shares", "portfolio"];
@@ -107,26 +109,28 @@ impl CgtService {
     }
 
     /// Taxable transactions of a portfolio, and what was left out.
-    pub(super) fn taxable(
-        &self,
-        id: &PortfolioId,
-    ) -> Result<(Vec<crate::transaction::Row>, Vec<String>), ToolError> {
-        let portfolio = self.portfolios.load(id.as_str())?;
-        let (taxable, others): (Vec<_>, Vec<_>) = portfolio
-            .entries
-            .iter()
-            .cloned()
-            .partition(|entry| portfolio.wrapper(&entry.account).is_taxable());
-        let rows = portfolio::rows(&taxable).map_err(|_| unreadable())?;
-        let notices = match others.len() {
-            0 => Vec::new(),
-            count => vec![format!(
-                "{count} transactions in accounts of the wrappers {} are left out",
-                wrappers_of(&portfolio)
-            )],
-        };
-        Ok((rows, notices))
+    pub(super) fn taxable(&self, id: &PortfolioId) -> Result<(Vec<Row>, Vec<String>), ToolError> {
+        taxable(&self.portfolios.load(id.as_str())?)
     }
+}
+
+/// Taxable transactions of a loaded portfolio with the ISINs of brokers' files, and what was left
+/// out.
+pub(super) fn taxable(portfolio: &Portfolio) -> Result<(Vec<Row>, Vec<String>), ToolError> {
+    let is_taxable = |entry: &&Entry| portfolio.wrapper(&entry.account).is_taxable();
+    let (taxable, others): (Vec<&Entry>, Vec<&Entry>) =
+        portfolio.entries.iter().partition(|entry| is_taxable(entry));
+    let mut rows = portfolio::rows(&taxable).map_err(|_| unreadable())?;
+    let isins = taxable.iter().map(|entry| entry.provenance.isin.as_deref());
+    rows.extend(security::of_isins(&rows, isins));
+    let notices = match others.len() {
+        0 => Vec::new(),
+        count => vec![format!(
+            "{count} transactions in accounts of the wrappers {} are left out",
+            wrappers_of(portfolio)
+        )],
+    };
+    Ok((rows, notices))
 }
 
 /// The wrappers of a portfolio that are not taxable.

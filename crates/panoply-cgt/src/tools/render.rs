@@ -1,6 +1,7 @@
 //! Report as a document of any size, for the command line; agents use `calculate_report`.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use panoply_contract::error::ToolError;
 
@@ -13,7 +14,7 @@ use crate::document::Heading;
 use crate::engine::Options;
 use crate::engine::report::{Rounding, report};
 use crate::import::Broker;
-use crate::store;
+use crate::store::{self, PortfolioError, PortfolioStore, Summary};
 use crate::tax_year::TaxYear;
 use crate::transaction::Row;
 use crate::{html, pdf, spreadsheet, text};
@@ -78,6 +79,32 @@ pub fn read_transactions(content: String) -> Result<Vec<Row>, ToolError> {
     if parsed.rows.is_empty() { Err(errors::no_transactions()) } else { Ok(parsed.rows) }
 }
 
+/// Taxable transactions of a stored portfolio, named by its id or name, and what was left out.
+pub fn stored_transactions(
+    portfolios: Arc<dyn PortfolioStore>,
+    portfolio: &str,
+) -> Result<(Vec<Row>, Vec<String>), ToolError> {
+    let id = find_portfolio(portfolios.as_ref(), portfolio)?;
+    let loaded = portfolios.load(&id)?;
+    let (rows, notices) = super::portfolios::taxable(&loaded)?;
+    if rows.is_empty() { Err(errors::empty_portfolio(&id)) } else { Ok((rows, notices)) }
+}
+
+/// Id of a stored portfolio, named by its id or by its name in any case.
+pub fn find_portfolio(
+    portfolios: &dyn PortfolioStore,
+    portfolio: &str,
+) -> Result<String, ToolError> {
+    let known = portfolios.list()?;
+    let named = |summary: &&Summary| {
+        summary.id == portfolio || summary.name.eq_ignore_ascii_case(portfolio.trim())
+    };
+    match known.iter().find(named) {
+        Some(summary) => Ok(summary.id.clone()),
+        None => Err(PortfolioError::NotFound(portfolio.to_owned()).into()),
+    }
+}
+
 /// Computes the report and writes it as a document.
 pub fn render_report(
     settings: &Settings,
@@ -92,14 +119,10 @@ pub fn render_report(
     let computation = service.compute(rows, options)?;
     let rounding = request.rounding;
     let report = report(&computation, &service.parameters, request.year, rounding);
-    let heading = Heading {
-        name: request.name,
-        transactions: rows.len(),
-        parameters_as_of: service.parameters.as_of.to_string(),
-    };
+    let heading = || Heading::of(&report, request.name, rows, &service.rates, &service.parameters);
     match format {
-        DocumentFormat::Pdf => pdf::write(&report, rounding, &heading, out)?,
-        DocumentFormat::Html => html::write(&report, rounding, &heading, out)?,
+        DocumentFormat::Pdf => pdf::write(&report, rounding, &heading(), out)?,
+        DocumentFormat::Html => html::write(&report, rounding, &heading(), out)?,
         DocumentFormat::Csv => spreadsheet::write(&report, rounding, out)?,
         DocumentFormat::Text => text::write(&report, rounding, out)?,
         DocumentFormat::Json => calculate_report::write_json(&report, rounding, &service, out)?,

@@ -3,27 +3,35 @@
 //! Reports and imports are computed directly, so that files of any size are read and written;
 //! the other commands call a tool through the pipeline.
 
+mod portfolio;
+
 use std::fs::OpenOptions;
 use std::io::{BufWriter, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use jiff::civil::Date;
 use panoply_cgt::dsl;
 use panoply_cgt::engine::report::Rounding;
-use panoply_cgt::engine::{Options, SameDaySplit};
+use panoply_cgt::engine::{Absence, Options, SameDaySplit};
 use panoply_cgt::import::decode::decode_owned;
 use panoply_cgt::import::{Broker, File, RateChoice, read_all};
+use panoply_cgt::security::of_isins;
 use panoply_cgt::tax_year::TaxYear;
 use panoply_cgt::tools::{
     DocumentFormat, RenderError, ReportRequest, Settings, read_transactions, render_report,
+    stored_transactions,
 };
 use panoply_contract::error::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{Session, call};
-use crate::cli::{Cgt, CgtExplain, CgtFx, CgtImport, CgtOptions, CgtReport, CgtRounding, CgtSplit};
+use crate::cli::{
+    Cgt, CgtExplain, CgtFx, CgtImport, CgtIncome, CgtOptions, CgtReport, CgtRounding, CgtSplit,
+};
 use crate::failure::Failure;
 use crate::out::{FAINT, Out, notice};
+use crate::stores;
 
 /// Status 1 when a tool fails, 2 for an invalid command line.
 pub(super) fn run(command: &Cgt, session: &Session) -> Result<ExitCode, Failure> {
@@ -35,6 +43,8 @@ pub(super) fn run(command: &Cgt, session: &Session) -> Result<ExitCode, Failure>
         Cgt::Report(report) => run_report(report, session),
         Cgt::Explain(explain) => run_explain(explain, session),
         Cgt::Import(import) => run_import(import),
+        Cgt::Income(income) => run_income(income, session),
+        Cgt::Portfolio(command) => portfolio::run(command, session),
         Cgt::Fx(fx) => run_fx(fx, session),
     }
 }
@@ -46,14 +56,18 @@ fn run_report(report: &CgtReport, session: &Session) -> Result<ExitCode, Failure
         year: year.map_err(|bad| Failure::usage(bad.to_string()))?,
         name: report.name.as_deref(),
         rounding: report.rounding.into(),
-        options: Options {
-            allow_short: report.options.allow_short,
-            same_day_split: report.options.same_day_split.into(),
-            ..Options::default()
-        },
+        options: options(&report.options)?,
     };
     let settings = settings(session)?;
-    let rows = read_transactions(joined(&report.files)?).map_err(refused)?;
+    let rows = match &report.portfolio {
+        Some(portfolio) => {
+            let store = stores::portfolios(&session.config()?.home);
+            let (rows, notices) = stored_transactions(store, portfolio).map_err(refused)?;
+            notices.iter().for_each(|note| notice(format_args!("note: {note}")));
+            rows
+        }
+        None => read_transactions(joined(&report.files)?).map_err(refused)?,
+    };
     let files = [
         (&report.pdf, DocumentFormat::Pdf),
         (&report.html, DocumentFormat::Html),
@@ -107,6 +121,37 @@ fn refused(error: ToolError) -> Failure {
     }
 }
 
+fn options(given: &CgtOptions) -> Result<Options, Failure> {
+    let date = |text: &String| {
+        text.parse::<Date>().map_err(|_| {
+            Failure::usage(format!("`{text}` is not a date")).hint("write it as 2024-04-06")
+        })
+    };
+    let left = given.left.as_ref().map(date).transpose()?;
+    let returned = given.returned.as_ref().map(date).transpose()?;
+    if left.zip(returned).is_some_and(|(left, returned)| returned <= left) {
+        return Err(Failure::usage("--returned is not after --left"));
+    }
+    Ok(Options {
+        allow_short: given.allow_short,
+        same_day_split: given.same_day_split.into(),
+        absence: left.map(|left| Absence { left, returned }),
+        ..Options::default()
+    })
+}
+
+fn run_income(income: &CgtIncome, session: &Session) -> Result<ExitCode, Failure> {
+    let mut input = json!({"year": income.year});
+    match &income.portfolio {
+        Some(named) => input["portfolio_id"] = portfolio::id_of(named, session)?.into(),
+        None => input["cgt_content"] = joined(&income.files)?.into(),
+    }
+    if let Some(pounds) = &income.other_income {
+        input["other_income"] = pounds.clone().into();
+    }
+    call::run_with(session, "calculate_investment_income", input, income.json)
+}
+
 fn run_explain(explain: &CgtExplain, session: &Session) -> Result<ExitCode, Failure> {
     let mut input = arguments(&joined(&explain.files)?, &explain.options);
     input.insert("disposal_date".to_owned(), explain.date.clone().into());
@@ -140,7 +185,12 @@ fn run_import(import: &CgtImport) -> Result<ExitCode, Failure> {
             ..File::new(name, broker, text)
         });
     }
-    let imported = read_all(&files);
+    let mut imported = read_all(&files);
+    if import.securities {
+        let isins = imported.origins.iter().map(|origin| origin.isin.as_deref());
+        let securities = of_isins(&imported.rows, isins);
+        imported.rows.extend(securities);
+    }
     for (what, count) in &imported.skipped {
         notice(format_args!("{FAINT}skipped: {count} rows of `{what}`{FAINT:#}"));
     }
@@ -193,11 +243,17 @@ fn run_fx(fx: &CgtFx, session: &Session) -> Result<ExitCode, Failure> {
 }
 
 fn arguments(content: &str, options: &CgtOptions) -> Map<String, Value> {
-    Map::from_iter([
+    let absence = options.left.as_ref().map(|left| match &options.returned {
+        Some(returned) => json!({"left": left, "returned": returned}),
+        None => json!({"left": left}),
+    });
+    let absence = absence.map(|absence| ("non_resident".to_owned(), absence));
+    let given = [
         ("cgt_content".to_owned(), content.into()),
         ("allow_short".to_owned(), options.allow_short.into()),
         ("same_day_split".to_owned(), options.same_day_split.word().into()),
-    ])
+    ];
+    given.into_iter().chain(absence).collect()
 }
 
 impl CgtSplit {

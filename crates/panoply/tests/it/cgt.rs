@@ -110,3 +110,47 @@ fn broker_export_given_to_report_is_pointed_to_import() {
     let refused = place.run(&["cgt", "import", "x.pdf"]);
     assert!(refused.status == Some(2) && refused.err.contains("CSV or .xlsx"), "{refused:?}");
 }
+
+#[test]
+fn portfolio_commands_keep_trades_and_report_them() {
+    let place = Place::new();
+    place.file("trades.cgt", TRADES);
+    let run = |words: &[&str]| place.run(&[&["cgt", "portfolio"], words].concat());
+    assert!(run(&["create", "My shares"]).good().contains("pf_"));
+    assert!(run(&["add", "my shares", "trades.cgt"]).good().contains('3'));
+    let listed = run(&["list", "--json"]).json();
+    assert_eq!(listed["portfolios"][0]["transactions"], 3);
+    let shown = run(&["show", "My shares"]).good();
+    assert_eq!(shown.lines().count(), 3, "{shown}");
+    let entries = run(&["show", "My shares", "--json"]).good();
+    let first: serde_json::Value = serde_json::from_str(entries.lines().next().unwrap()).unwrap();
+    assert_eq!(first["account"], "General");
+    let report = ["cgt", "report", "--portfolio", "My shares", "--json"];
+    assert_eq!(place.run(&report).json()["tax_years"][0]["net_gain"], "994.16");
+    // Columns and quotes of Trading 212, with invented figures.
+    place.file("t212.csv", "Action,Time,ISIN,Ticker,Name,No. of shares,Price / share,Currency (Price / share),Exchange rate,Total,Currency (Total),ID\nMarket buy,2024-01-05 10:00:00,US0378331005,MSFT,Microsoft,1,185,USD,1.27,145.67,GBP,E1\n");
+    run(&["import", "My shares", "t212.csv", "--account", "T212"]).good();
+    place.file("statement.csv", "ticker,shares\nAAPL,60\nMSFT,10\n");
+    let compared = run(&["reconcile", "My shares", "statement.csv"]).good();
+    assert!(compared.contains("SPLIT with RATIO 10"), "{compared}");
+    assert_eq!(run(&["delete", "My shares"]).status, Some(2));
+    run(&["undo", "My shares"]).good();
+    assert_eq!(run(&["show", "My shares"]).good().lines().count(), 3);
+    run(&["delete", "My shares", "--yes"]).good();
+    let gone = run(&["show", "My shares"]);
+    assert!(gone.status == Some(1) && gone.err.contains("does not exist"), "{gone:?}");
+}
+
+#[test]
+fn income_is_added_up_by_country() {
+    let place = Place::new();
+    place.file("income.cgt", "2024-01-01 SECURITY AAPL ISIN US0378331005\n2024-07-01 DIVIDEND AAPL TOTAL 1000 TAX 150\n2024-08-01 INTEREST BANK TOTAL 40\n");
+    let words =
+        ["cgt", "income", "income.cgt", "--year", "2024", "--other-income", "20000", "--json"];
+    let income = place.run(&words).json();
+    assert_eq!(income["foreign"][0]["country"], "USA");
+    // (1,000 - 500) x 8.75 % is less than the 150 withheld.
+    assert_eq!(income["foreign"][0]["relief"], "43.75");
+    assert_eq!(income["interest"]["uk"], "40.00");
+    assert_eq!(income["tax"]["tax_due"], "0.00");
+}
