@@ -25,7 +25,7 @@ struct Case {
 #[test]
 fn corporate_actions_match_their_worked_examples() {
     let cases: Vec<Case> = serde_json::from_str(include_str!("corporate_actions.json")).unwrap();
-    assert!(cases.len() >= 30);
+    assert!(cases.len() >= 40);
     for case in &cases {
         let at = format!("{} ({})", case.about, case.source);
         let rows = dsl::parse(&case.input.join("\n")).unwrap_or_else(|bad| panic!("{at}: {bad:?}"));

@@ -61,7 +61,7 @@ fn run_report(report: &CgtReport, session: &Session) -> Result<ExitCode, Failure
     let settings = settings(session)?;
     let rows = match &report.portfolio {
         Some(portfolio) => {
-            let store = stores::portfolios(&session.config()?.home);
+            let store = stores::portfolios(&session.required_home()?);
             let (rows, notices) = stored_transactions(store, portfolio).map_err(refused)?;
             notices.iter().for_each(|note| notice(format_args!("note: {note}")));
             rows

@@ -50,12 +50,12 @@ pub(super) fn run(command: &CgtPortfolio, session: &Session) -> Result<ExitCode,
 
 /// Id of a portfolio, named by its id or name.
 pub(super) fn id_of(portfolio: &str, session: &Session) -> Result<String, Failure> {
-    let store = stores::portfolios(&session.config()?.home);
+    let store = stores::portfolios(&session.required_home()?);
     find_portfolio(store.as_ref(), portfolio).map_err(refused)
 }
 
 fn show(portfolio: &str, json: bool, session: &Session) -> Result<ExitCode, Failure> {
-    let store = stores::portfolios(&session.config()?.home);
+    let store = stores::portfolios(&session.required_home()?);
     let id = find_portfolio(store.as_ref(), portfolio).map_err(refused)?;
     let loaded = store.load(&id).map_err(|error| refused(error.into()))?;
     let mut out = BufWriter::new(std::io::stdout().lock());
