@@ -306,3 +306,48 @@ async fn other_gains_change_the_boxes_of_losses_and_the_property_return() {
     let form = data("sa108_summary", alone).await;
     assert_eq!([entry(&form, "45"), entry(&form, "47")], [json!("0"), json!("3000")]);
 }
+
+#[tokio::test]
+async fn exempt_bonds_are_neither_planned_nor_explained_nor_boxed() {
+    let content = "2020-01-01 BUY TR68 100 @ 50\n2020-01-01 BUY A 100 @ 50\n2024-06-01 SELL TR68 10 @ 90\n2020-01-01 SECURITY TR68 CLASS gilt";
+    let plan = json!({"cgt_content": content, "year": 2024, "taxable_income": "20000", "prices": [{"ticker": "TR68", "price": "90"}, {"ticker": "A", "price": "60"}]});
+    let sales = data("plan_disposals", plan).await["sales"].clone();
+    let sold: Vec<&str> =
+        sales.as_array().unwrap().iter().map(|sale| sale["ticker"].as_str().unwrap()).collect();
+    assert_eq!(sold, ["A"]);
+    let ask = json!({"cgt_content": content, "disposal_date": "2024-06-01", "ticker": "TR68"});
+    let (message, _) = refusal("explain_matching", ask).await;
+    assert!(message.contains("s.115"), "{message}");
+    let form = data("sa108_summary", json!({"cgt_content": content, "year": 2024})).await;
+    assert_eq!((entry(&form, "23"), &form["due"]), (json!("0"), &json!("2026-01-31")));
+}
+
+#[tokio::test]
+async fn names_cannot_smuggle_lines_into_a_transaction_file() {
+    let evil = json!([{"date": "2024-01-01", "action": "SECURITY", "ticker": "A", "name": "x\n2024-01-02 BUY B 1 @ 1 # y"}]);
+    let text = data("convert_to_dsl", json!({"transactions": evil})).await;
+    let dsl = text.to_string();
+    assert!(dsl.contains("2024-01-01 SECURITY A NAME x 2024-01-02 BUY B 1 @ 1 y"), "{dsl}");
+}
+
+#[test]
+fn own_lists_of_reported_income_are_read_and_bad_ones_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        Settings { reported_income: vec![path], ..Settings::default() }
+    };
+    assert!(
+        pack(&list(
+            "good.csv",
+            "isin,period_end,currency,eri_per_unit\nIE00BK5BQT80,2026-06-30,USD,2.25\n"
+        ))
+        .is_ok()
+    );
+    let bad = pack(&list("bad.csv", "isin\nIE00BK5BQT80,yesterday,USD,2.25\n")).err().unwrap();
+    assert!(bad.to_string().contains("line 2"), "{bad}");
+    let none =
+        Settings { reported_income: vec![folder.path().join("none.csv")], ..Settings::default() };
+    assert!(pack(&none).err().unwrap().to_string().contains("cannot read"));
+}

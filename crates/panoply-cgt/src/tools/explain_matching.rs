@@ -298,6 +298,15 @@ pub(super) fn find<'a>(
     if let Some(disposal) = found {
         return Ok(disposal);
     }
+    if computation.securities.class(ticker).is_exempt() {
+        return Err(ToolError::not_found(
+            "DISPOSAL_NOT_FOUND",
+            format!("{ticker} is exempt: its disposals have no chargeable gain (TCGA 1992 s.115)"),
+        )
+        .hint("ask about a holding that is not of the class `gilt` or `qcb`")
+        .detail("value", ticker.as_str())
+        .detail(EXAMPLE_KEY, json!({"disposal_date": date.to_string(), "ticker": "VOD"})));
+    }
     let of_ticker = || disposals.iter().filter(|disposal| disposal.ticker == *ticker);
     let dates: Vec<String> = of_ticker().map(|disposal| disposal.date.to_string()).collect();
     let own: Vec<String> = of_ticker()

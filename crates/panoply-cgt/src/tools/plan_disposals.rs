@@ -229,7 +229,7 @@ impl Tool for PlanDisposals {
             .hint("give a day of the tax year, or leave it out for its last")
             .detail("value", date.to_string()));
         }
-        let prices =
+        let mut prices =
             params.prices.iter().map(PriceParam::read).collect::<Result<Vec<Price>, _>>()?;
         let parsed = self.service.transactions(
             params.cgt_content.as_ref(),
@@ -243,6 +243,8 @@ impl Tool for PlanDisposals {
         };
         let held =
             self.service.compute(&parsed.rows, Options { holdings_at: Some(date), ..options })?;
+        // Sales of gilts and qualifying corporate bonds neither use the exempt amount nor make losses.
+        prices.retain(|price| !held.securities.class(&price.ticker).is_exempt());
         let before = self.outcome(&params, &parsed.rows, year, options)?;
         let sales = match params.use_basic_rate_band {
             false => plan(&held.holdings, &prices, before.net, before.exempt),
