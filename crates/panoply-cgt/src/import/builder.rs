@@ -232,6 +232,36 @@ impl ImportBuilder {
         self.push(line, date, ticker, Kind::Dividend { total: total_amount, tax });
     }
 
+    /// Adds interest, or warns. Interest on an account has the ticker [`CASH`].
+    pub(super) fn interest(
+        &mut self,
+        line: u32,
+        date: Option<Date>,
+        ticker: &str,
+        total: (&str, &str),
+    ) {
+        let ticker = if ticker.trim().is_empty() { CASH } else { ticker };
+        let Some((date, ticker)) = self.date_and_ticker(line, date, ticker) else { return };
+        if amount(total.0).is_some_and(|number| number.is_sign_negative()) {
+            return self.warn(
+                line,
+                format!(
+                    "interest of `{} {}` was charged or taken back and is left out",
+                    total.0, total.1
+                ),
+            );
+        }
+        match self.money(total.0, total.1).filter(|total| !total.value().is_zero()) {
+            Some(total) => {
+                self.push(line, date, ticker, Kind::Interest { total, tax: Amount::NONE });
+            }
+            None => self.warn(
+                line,
+                format!("interest is left out: `{} {}` cannot be read", total.0, total.1),
+            ),
+        }
+    }
+
     pub(super) fn date_and_ticker(
         &mut self,
         line: u32,
@@ -262,6 +292,9 @@ impl ImportBuilder {
         }
     }
 }
+
+/// Ticker of interest on a cash account.
+const CASH: &str = "CASH";
 
 /// Decimals of an inverted rate.
 const RATE_DECIMALS: u32 = 10;

@@ -91,6 +91,7 @@ fn freetrade_dividends_are_gross() {
             "2021-11-16 SELL BROK 1.00000000 @ 7.50000000 GBP FEES 0.03 GBP",
             "2022-03-04 BUY TIDL 0.50000000 @ 82.20000000 GBP FEES 0.09 GBP",
             "2023-09-15 DIVIDEND ORBS TOTAL 5.00 USD TAX 0.75 USD",
+            "2023-11-14 INTEREST CASH TOTAL 1.02 GBP",
         ],
         &["a free share"],
     );

@@ -45,8 +45,10 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
                 let tax = (get("Dividend Withheld Tax Amount"), instrument);
                 builder.dividend(line, date, get("Ticker"), total, tax);
             }
-            "TOP_UP" | "WITHDRAWAL" | "INTEREST_FROM_CASH" | "MONTHLY_STATEMENT"
-            | "TAX_CERTIFICATE" | "SUBSCRIPTION" => {
+            "INTEREST_FROM_CASH" => {
+                builder.interest(line, date, "", (get("Total Amount"), account));
+            }
+            "TOP_UP" | "WITHDRAWAL" | "MONTHLY_STATEMENT" | "TAX_CERTIFICATE" | "SUBSCRIPTION" => {
                 builder.skip(kind);
             }
             other => builder.warn(line, format!("`{other}` is not understood and left out")),

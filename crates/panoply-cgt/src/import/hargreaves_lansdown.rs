@@ -24,8 +24,12 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
             Some(b'B') if is_order => false,
             Some(b'S') if is_order => true,
             _ => {
-                let known =
-                    ["INTEREST", "FPC", "CARD", "TRANSFER", "MANAGE FEE", "FPD", "LOYALTY", "UNIT"];
+                if reference.to_uppercase().starts_with("INTEREST") {
+                    let date = day_first(get("Trade date"));
+                    builder.interest(line, date, "", (get("Value"), "GBP"));
+                    continue;
+                }
+                let known = ["FPC", "CARD", "TRANSFER", "MANAGE FEE", "FPD", "LOYALTY", "UNIT"];
                 if known.iter().any(|word| reference.to_uppercase().starts_with(word)) {
                     builder.skip(reference);
                 } else {

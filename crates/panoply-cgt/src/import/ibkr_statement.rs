@@ -137,9 +137,12 @@ fn history<'a>(
         "Dividend" | "Payment in Lieu" => dividends.push(payment()),
         "Foreign Tax Withholding" if symbol != "-" => taxes.push(payment()),
         "Forex Trade Component" => builder.unsupported(record.line, "currency", &symbol),
+        "Credit Interest" => {
+            builder.record("", "", get("account"), "");
+            builder.interest(record.line, iso_date(get("date")), "", (get("gross amount"), base));
+        }
         kind @ ("Deposit"
         | "Withdrawal"
-        | "Credit Interest"
         | "Debit Interest"
         | "Adjustment"
         | "Other Fee"

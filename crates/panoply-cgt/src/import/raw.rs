@@ -3,6 +3,7 @@
 
 use super::builder::{ImportBuilder, Trade, amount, iso_date};
 use super::sheet::Sheet;
+use crate::transaction::{Kind, Quantity};
 
 pub(super) fn matches(head: &str) -> bool {
     head.to_lowercase().contains("date,action,symbol,quantity,price,fees,currency")
@@ -44,6 +45,14 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
                     ("", ""),
                 );
             }
+            "INTEREST" => {
+                let total = (get("price"), currency);
+                builder.interest(line, iso_date(get("date")), get("symbol"), total);
+            }
+            "TRANSFER" => builder.skip("TRANSFER"),
+            "TRANSFER_TO_SPOUSE" | "TRANSFER_FROM_SPOUSE" => {
+                spouse(line, &get, action == "TRANSFER_TO_SPOUSE", builder);
+            }
             "STOCK_SPLIT" => builder.warn(
                 line,
                 format!(
@@ -54,5 +63,29 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
             ),
             other => builder.warn(line, format!("`{other}` is not understood and left out")),
         }
+    }
+}
+
+/// A transfer between spouses; one that is received states the transferor's cost per share.
+fn spouse<'a>(
+    line: u32,
+    get: &dyn Fn(&str) -> &'a str,
+    is_given: bool,
+    builder: &mut ImportBuilder,
+) {
+    let found = builder.date_and_ticker(line, iso_date(get("date")), get("symbol"));
+    let Some((date, ticker)) = found else { return };
+    let shares = amount(get("quantity")).map(|number| number.abs());
+    let cost = shares.zip(amount(get("price"))).and_then(|(shares, each)| shares.checked_mul(each));
+    let total = cost.and_then(|cost| builder.money(&cost.to_string(), get("currency")));
+    match (shares.and_then(Quantity::new), total) {
+        (Some(quantity), _) if is_given => {
+            builder.push(line, date, ticker, Kind::SpouseOut { quantity });
+        }
+        (Some(quantity), Some(total)) => {
+            builder.push(line, date, ticker, Kind::SpouseIn { quantity, total });
+        }
+        _ => builder
+            .warn(line, format!("a transfer of {ticker} is left out: its figures cannot be read")),
     }
 }

@@ -46,6 +46,13 @@ pub(super) fn read(text: &str, awards: Option<&str>, builder: &mut ImportBuilder
                 item.line,
                 format!("a split of {}: add a SPLIT with its ratio manually", item.get("Symbol")),
             ),
+            "Credit Interest" | "Bond Interest" | "Bank Interest" => {
+                let total = (item.get("Amount"), "USD");
+                builder.interest(item.line, item.date(), item.get("Symbol"), total);
+            }
+            "Cash Merger" => cash_merger(item, &rows, builder),
+            // Read with its Cash Merger.
+            "Cash Merger Adj" => {}
             "Cancel Sell" | "Cancel Buy" => {}
             action if is_tax(action) => {}
             action @ ("Wire Sent"
@@ -54,11 +61,8 @@ pub(super) fn read(text: &str, awards: Option<&str>, builder: &mut ImportBuilder
             | "Wire Funds Received"
             | "Journal"
             | "MoneyLink Transfer"
-            | "Credit Interest"
-            | "Bond Interest"
             | "Service Fee"
             | "Misc Cash Entry"
-            | "Bank Interest"
             | "ADR Mgmt Fee"
             | "Adjustment"
             | "Funds Received") => {
@@ -68,6 +72,37 @@ pub(super) fn read(text: &str, awards: Option<&str>, builder: &mut ImportBuilder
         }
     }
     warn_unmatched_taxes(&taxes, builder);
+}
+
+/// A takeover for cash: the payment is in one row, the number of shares in another of that day.
+fn cash_merger(item: &Item, rows: &[Item], builder: &mut ImportBuilder) {
+    let key = (item.date(), item.get("Symbol"));
+    let shares = rows.iter().find(|other| {
+        other.get("Action") == "Cash Merger Adj" && (other.date(), other.get("Symbol")) == key
+    });
+    let shares = shares.map(|other| other.get("Quantity")).unwrap_or_default();
+    let paid = amount(item.get("Amount"));
+    let each = paid.zip(amount(shares)).and_then(|(paid, shares)| paid.checked_div(shares.abs()));
+    let Some(each) = each else {
+        return builder.warn(
+            item.line,
+            format!(
+                "the cash merger of {} has no row with its number of shares: add a SELL manually",
+                item.get("Symbol")
+            ),
+        );
+    };
+    let trade = Trade {
+        date: item.date(),
+        ticker: item.get("Symbol"),
+        sells: true,
+        quantity: shares,
+        price: &each.abs().round_dp(12).normalize().to_string(),
+        currency: "USD",
+        fees: vec![(item.get("Fees & Comm"), "USD")],
+        rate: "",
+    };
+    builder.trade(item.line, &trade);
 }
 
 /// Brokerage transactions, from JSON or CSV.

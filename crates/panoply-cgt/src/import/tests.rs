@@ -359,3 +359,28 @@ fn vanguard_workbook_is_read_as_downloaded() {
     let imported = read_as(Broker::VanguardUk, &text);
     assert_eq!(lines(&imported), "2024-01-15 BUY VUSA 10 @ 75.12 GBP");
 }
+
+/// Columns of the brokers' files, as cgt-calc's published fixtures have them; figures are invented.
+#[test]
+fn interest_cash_mergers_and_spouse_transfers_are_read() {
+    let lines = |broker: Broker, text: &str| -> Vec<String> {
+        let imported = read(&File::new("f", broker, text));
+        imported.rows.iter().map(|row| crate::dsl::line(&row.transaction)).collect()
+    };
+    let schwab = "Date,Action,Symbol,Description,Price,Quantity,Fees & Comm,Amount\n03/02/2021,Cash Merger,FOO,FOO INC,,,,$900\n03/02/2021,Cash Merger Adj,FOO,FOO INC,,-90,,\n03/15/2023,Bond Interest,912828YW8,US TREASURY NOTE,,,,$400.00\n06/15/2023,Credit Interest,,SCHWAB ONE INT,,,,$25.50\n06/16/2023,Credit Interest,,SCHWAB ONE INT,,,,-$5.00";
+    assert_eq!(
+        lines(Broker::Schwab, schwab),
+        [
+            "2021-03-02 SELL FOO 90 @ 10 USD",
+            "2023-03-15 INTEREST 912828YW8 TOTAL 400.00 USD",
+            "2023-06-15 INTEREST CASH TOTAL 25.50 USD",
+        ]
+    );
+    let warned = read(&File::new("f", Broker::Schwab, schwab)).warnings;
+    assert!(warned.len() == 1 && warned[0].contains("taken back"), "{warned:?}");
+    let raw = "date,action,symbol,quantity,price,fees,currency\n2024-06-15,TRANSFER_FROM_SPOUSE,FOO,40,10.00,0.00,GBP\n2024-06-16,TRANSFER_TO_SPOUSE,FOO,30,0.00,0.00,GBP\n2024-06-17,TRANSFER,,1,1500.00,0.00,GBP";
+    assert_eq!(
+        lines(Broker::CgtCalc, raw),
+        ["2024-06-15 SPOUSE_IN FOO 40 TOTAL 400.00 GBP", "2024-06-16 SPOUSE_OUT FOO 30",]
+    );
+}

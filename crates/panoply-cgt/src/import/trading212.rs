@@ -57,10 +57,11 @@ pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
                 opens,
                 shares: get("No. of shares"),
             });
+        } else if lower.contains("interest") {
+            builder.interest(line, date, "", (get("Total"), get("Currency (Total)")));
         } else if [
             "deposit",
             "withdrawal",
-            "interest",
             "currency conversion",
             "spending",
             "card",
