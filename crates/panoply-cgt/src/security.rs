@@ -357,7 +357,8 @@ impl Securities {
         if stated.is_empty() {
             return securities;
         }
-        stated.sort_by_key(|(date, ..)| *date);
+        // Lines of one day in a fixed order, so that the order of rows does not matter.
+        stated.sort_by_cached_key(|(date, _, security)| (*date, format!("{security:?}")));
         for (_, ticker, security) in stated {
             securities.0.entry(ticker.clone()).or_default().update(security);
         }
@@ -475,6 +476,12 @@ mod tests {
         assert_eq!(fb.isin.as_ref().unwrap().as_str(), "US30303M1027");
         assert_eq!(fb.name.as_deref(), Some("Meta Platforms"));
         assert_eq!(securities.class(&Ticker::parse("A").unwrap()), SecurityClass::Listed);
+        let both = ["2021-01-01 SECURITY A CLASS gilt", "2021-01-01 SECURITY A CLASS listed"];
+        let class = |lines: &[&str]| {
+            let rows = crate::dsl::parse(&lines.join("\n")).unwrap();
+            Securities::of(&rows).class(&Ticker::parse("A").unwrap())
+        };
+        assert_eq!(class(&both), class(&[both[1], both[0]]), "row order does not matter");
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl FallbackFonts {
     /// Splits a text into runs.
     pub(super) fn runs(&mut self, text: &str) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
-        for c in text.chars() {
+        for c in text.chars().filter(|c| !is_invisible(*c)) {
             match (standard(c), glyph(c)) {
                 (Some(c), _) => push(&mut runs, c),
                 (None, Some(_)) => self.push(&mut runs, c),
@@ -102,6 +102,11 @@ fn standard(c: char) -> Option<char> {
 
 fn glyph(c: char) -> Option<&'static Glyph> {
     unifont::get_glyph(c).filter(|_| !c.is_control())
+}
+
+/// Whether a character only steers the direction or joining of text.
+const fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Columns of a character: 2 for a full-width glyph, 0 for a mark over another character.
@@ -194,6 +199,7 @@ mod tests {
             found,
             [Run::Standard("A \\(\u{80}5\\) ".to_owned()), Run::Fallback(0, "010201".to_owned())]
         );
+        assert_eq!(fonts.runs("a\u{202e}b"), [Run::Standard("ab".to_owned())]);
         let many: String = (0x5000..0x5000 + 600).filter_map(char::from_u32).collect();
         let last = fonts.runs(&many).pop().unwrap();
         assert!(matches!(last, Run::Fallback(2, _)), "{last:?}");
