@@ -61,6 +61,16 @@ pub(super) fn answer(session: &Session, tool: &str, input: Value) -> Result<Enve
 
 /// The same with modified settings.
 pub(super) fn answer_with(config: &Config, tool: &str, input: Value) -> Result<Envelope, Failure> {
+    let mut envelopes = answers(config, tool, vec![input])?;
+    envelopes.pop().ok_or_else(|| Failure::work(format!("`{tool}` was not called")))
+}
+
+/// Calls a tool once for each input, until a call fails; the last reply is then the failure.
+pub(super) fn answers(
+    config: &Config,
+    tool: &str,
+    inputs: Vec<Value>,
+) -> Result<Vec<Envelope>, Failure> {
     let _log = start_log(config, LogReader::Person)?;
     let app = App::open(config)?;
     let entry = find(&app.kernel, tool)?;
@@ -75,10 +85,19 @@ pub(super) fn answer_with(config: &Config, tool: &str, input: Value) -> Result<E
         idempotency_key: None,
         lang: Language::En,
     };
-    let request = Request { tool: entry.spec.name, input, scope: &Scope::All };
-    let envelope = block_on(pipeline::call(&app.kernel, request, context(&call, &app.kernel)))?;
+    let mut envelopes = Vec::new();
+    for input in inputs {
+        let request = Request { tool: entry.spec.name, input, scope: &Scope::All };
+        let envelope = block_on(pipeline::call(&app.kernel, request, context(&call, &app.kernel)))?;
+        let failed =
+            matches!(envelope, Envelope::Refusal { .. } | Envelope::Result { is_error: true, .. });
+        envelopes.push(envelope);
+        if failed {
+            break;
+        }
+    }
     app.close();
-    Ok(envelope)
+    Ok(envelopes)
 }
 
 /// Prints a reply. Status 1 when the tool failed.

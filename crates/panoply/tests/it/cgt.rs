@@ -120,6 +120,11 @@ fn portfolio_commands_keep_trades_and_report_them() {
     assert!(run(&["add", "my shares", "trades.cgt"]).good().contains('3'));
     let listed = run(&["list", "--json"]).json();
     assert_eq!(listed["portfolios"][0]["transactions"], 3);
+    // More lines than one call may have, in two files.
+    place.file("many.cgt", &"2024-01-15 BUY B 1 @ 1\n".repeat(20_001));
+    run(&["create", "Many"]).good();
+    run(&["add", "Many", "many.cgt", "trades.cgt"]).good();
+    assert_eq!(run(&["show", "Many"]).good().lines().count(), 20_004);
     let shown = run(&["show", "My shares"]).good();
     assert_eq!(shown.lines().count(), 3, "{shown}");
     let entries = run(&["show", "My shares", "--json"]).good();

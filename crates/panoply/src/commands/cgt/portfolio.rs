@@ -9,7 +9,6 @@ use std::process::ExitCode;
 
 use panoply_cgt::portfolio::Entry;
 use panoply_cgt::tools::find_portfolio;
-use panoply_contract::dialect::Envelope;
 use serde_json::{Map, Value, json};
 
 use super::{Session, call, refused, text_of};
@@ -103,20 +102,17 @@ fn adding(
 
 fn run_add(add: &CgtPortfolioAdd, session: &Session) -> Result<ExitCode, Failure> {
     let input = adding(&add.portfolio, &add.account, session)?;
-    let mut status = ExitCode::SUCCESS;
+    let mut inputs = Vec::new();
     for path in &add.files {
-        let text = text_of(path)?;
-        for part in parts(&text) {
+        inputs.extend(parts(&text_of(path)?).into_iter().map(|part| {
             let mut input = input.clone();
             input.insert("cgt_content".to_owned(), part.into());
-            let reply = call::answer(session, "add_transactions", input.into())?;
-            let failed =
-                matches!(reply, Envelope::Refusal { .. } | Envelope::Result { is_error: true, .. });
-            status = call::show(&reply, add.json, false)?;
-            if failed {
-                return Ok(status);
-            }
-        }
+            Value::Object(input)
+        }));
+    }
+    let mut status = ExitCode::SUCCESS;
+    for reply in call::answers(&session.config()?, "add_transactions", inputs)? {
+        status = call::show(&reply, add.json, false)?;
     }
     Ok(status)
 }
