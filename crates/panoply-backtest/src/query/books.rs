@@ -143,7 +143,7 @@ impl SealedRun {
         last: u32,
     ) -> Result<Option<LoggedPrice>, LogError> {
         let listing = listing_key(symbol, currency);
-        match self.securities()?.currency(&listing) {
+        match self.postings(Dictionary::PriceState, &listing)? {
             Some(_) => self.price_at(&listing, last),
             None => self.price_at(symbol, last),
         }

@@ -354,3 +354,16 @@ async fn updates_of_a_symbol_in_two_currencies_are_compared_with_their_own_fills
     assert_eq!(state["state"]["positions"].as_array().unwrap().len(), 1, "{state}");
     assert_eq!(state["state"]["positions"][0]["currency"], "USD");
 }
+
+#[tokio::test]
+async fn currency_of_market_data_alone_names_no_amounts_of_others() {
+    let mut log = Log::default();
+    let index = r#"{"SecuritySymbol":"DAX","Currency":"EUR","Data":{"Close":18000}}"#;
+    log.add("2024-03-01T09:59:00", "MarketDataEvent", index);
+    log.fill("2024-03-01T10:00:00", "A", 10, "100", r#","Currency":"USD""#);
+    log.fill("2024-03-01T10:01:00", "B", 1, "7", "");
+    log.fill("2024-03-01T10:02:00", "B", -1, "9", "");
+    let pnl = pnl_at(&log.kernel(), "2024-03-01T11:00:00Z").await;
+    // Dollars are the only currency of the trades: the unnamed ones are in it.
+    assert_eq!((&pnl["currency"], &pnl["realized"]), (&json!("USD"), &json!(2.0)), "{pnl}");
+}

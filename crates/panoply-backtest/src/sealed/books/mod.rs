@@ -10,7 +10,7 @@ pub(crate) mod fills;
 pub(crate) mod prices;
 pub(crate) mod trades;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rust_decimal::Decimal;
 
@@ -43,6 +43,8 @@ pub(crate) struct Books {
     fills: FillWriter,
     trades: Vec<Trade>,
     accounts: BTreeMap<String, Account>,
+    /// The currencies of listings, at most [`MAX_CURRENCIES`].
+    currencies: BTreeSet<String>,
     /// Securities with an open position, and the time when the first was opened.
     open_positions: usize,
     in_market_since: Timestamp,
@@ -58,6 +60,8 @@ struct Security {
     other_key: Option<Box<str>>,
     /// The last market price of such a listing.
     market: Option<Decimal>,
+    /// Whether it has fills or updates; others have market data only.
+    is_traded: bool,
     currency: String,
     position: Position,
     trade: Option<OpenTrade>,
@@ -120,7 +124,9 @@ impl Books {
             }
             (EventType::PositionUpdate, Some((symbol, _))) => {
                 if let Some(currency) = named_currency(outline.member("Currency")) {
-                    booked.listing = Some(self.listing(symbol, Some(currency)));
+                    let place = self.listing(symbol, Some(currency));
+                    self.trade_in(place);
+                    booked.listing = Some(place);
                 }
             }
             (EventType::StateChange, _) => self.state(time, outline),
@@ -144,11 +150,11 @@ impl Books {
         if known == currency {
             return first;
         }
-        let is_full = self.accounts.len() >= MAX_CURRENCIES;
-        if is_full && !self.accounts.contains_key(&currency) {
+        let is_full = self.currencies.len() >= MAX_CURRENCIES;
+        if is_full && !self.currencies.contains(&currency) {
             return first;
         }
-        self.accounts.entry(currency.clone()).or_default();
+        self.currencies.insert(currency.clone());
         let place = if known.is_empty() {
             first
         } else {
@@ -164,6 +170,16 @@ impl Books {
             security.currency = currency;
         }
         place
+    }
+
+    /// Notes that a listing is traded: its currency has an account.
+    fn trade_in(&mut self, place: usize) {
+        if let Some(security) = self.securities.get_mut(place) {
+            security.is_traded = true;
+            if !self.accounts.contains_key(&security.currency) {
+                self.accounts.insert(security.currency.clone(), Account::default());
+            }
+        }
     }
 
     fn place_of(&mut self, symbol: &str) -> usize {
@@ -185,6 +201,7 @@ impl Books {
         outline: &Outline<'_>,
     ) -> Result<Booked, LogError> {
         let place = self.listing(symbol, named_currency(outline.member("Currency")));
+        self.trade_in(place);
         let unbooked = Booked { is_fill: false, listing: Some(place) };
         let Some(security) = self.securities.get_mut(place) else { return Ok(unbooked) };
         let (mut commission, mut foreign) = (fill.commission, None);
@@ -363,6 +380,7 @@ impl Books {
         trades::write(&self.trades, out)?;
         let mut named: Vec<(Box<str>, Box<str>)> = std::mem::take(&mut self.securities)
             .into_iter()
+            .filter(|own| own.is_traded)
             .map(|own| (own.other_key.unwrap_or(own.symbol), own.currency.into_boxed_str()))
             .collect();
         named.sort_unstable();

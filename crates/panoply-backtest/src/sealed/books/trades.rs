@@ -225,7 +225,7 @@ impl Weight for Vec<Trade> {
     }
 }
 
-/// The listings of a run with a currency or a position, and their currencies.
+/// The listings of a run with fills or updates, and their currencies.
 #[derive(Debug, Default)]
 pub(crate) struct Securities(pub(crate) Vec<(Box<str>, Box<str>)>);
 
