@@ -281,9 +281,7 @@ impl<'a> SealWriter<'a> {
         let price = if is_priced { prices::last_price(outline) } else { None };
         let security = symbol.as_deref().map(|symbol| (symbol, codes[0]));
         let booked = match (security, price) {
-            (Some(security), Some(price)) => {
-                self.books.market(row.timestamp, security, price, outline)
-            }
+            (Some(own), Some(price)) => self.books.market(row.timestamp, own, price, outline),
             _ if is_market => Booked::default(),
             _ => self.books.event(seq, row.timestamp, row.event_type, security, outline)?,
         };
