@@ -40,13 +40,15 @@ pub use self::checkpoint::{
 };
 pub use self::deferred::DeferredAuditLog;
 pub use self::export::export;
-use self::queue::Queue;
-pub use self::row::ChainHash;
+pub use self::queue::{Batch, PendingRow, Queue, WriteResult};
+pub use self::row::{ChainHash, ChainedRow, StoredRow};
 pub use self::seal::{ROWS_PER_SEGMENT, SealError, prune, seal};
 pub use self::segment::{
     Segment, SegmentLock, files_of as segment_files, folder_of as segment_folder,
 };
-pub use self::verify::{Fault, FaultKind, Head, Verification, verify, verify_against, verify_tail};
+pub use self::verify::{
+    Chain, Fault, FaultKind, Head, Verification, verify, verify_against, verify_tail,
+};
 pub use self::writer::MAX_BUFFERED_ROWS;
 use crate::error::StoreError;
 use crate::migrate::{self, Migration};

@@ -125,6 +125,33 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
     },
+    /// A database server has no free connection, cannot be reached or gave up waiting for a lock.
+    #[error("the database server {what}: {source}")]
+    ServerBusy {
+        /// What is the matter, such as "cannot be reached".
+        what: &'static str,
+        /// When to try again.
+        retry: Duration,
+        /// The cause.
+        source: Cause,
+    },
+    /// The connection was lost during a commit, and the server does not know the transaction.
+    #[error(
+        "the database server was lost during a commit, and whether the change was made is unknown: {source}"
+    )]
+    OutcomeUnknown {
+        /// The cause.
+        source: Cause,
+    },
+    /// The database is not set up for this program.
+    #[error("{0}")]
+    NotSetUp(String),
+    /// Any other error of a database server.
+    #[error("the database server refused a statement: {source}")]
+    Server {
+        /// The cause.
+        source: Cause,
+    },
     /// Any other error of the database.
     #[error("`{}`: {source}", file.display())]
     Sql {
@@ -138,6 +165,32 @@ pub enum StoreError {
 impl StoreError {
     /// Converts to the error that callers receive.
     pub fn tool_error(&self) -> ToolError {
+        match self {
+            Self::ServerBusy { retry, .. } => {
+                return ToolError::new(
+                    ErrorKind::System,
+                    "STORE_BUSY",
+                    "the database server is busy or being restarted",
+                )
+                .hint("try again in a few seconds")
+                .retry_after(*retry)
+                .cause(self.chain());
+            }
+            Self::OutcomeUnknown { .. } => {
+                return ToolError::new(
+                    ErrorKind::System,
+                    "OUTCOME_UNKNOWN",
+                    "the database server was lost during the change; whether it was made is unknown",
+                )
+                .hint("read the data, or call again with the same idempotency key")
+                .cause(self.chain());
+            }
+            _ => {}
+        }
+        self.file_error()
+    }
+
+    fn file_error(&self) -> ToolError {
         let tool_error = |kind, (code, message, hint): (&'static str, &str, &str)| {
             ToolError::new(kind, code, message).hint(hint).cause(self.chain())
         };
@@ -234,9 +287,13 @@ impl StoreError {
                 }
                 _ => FailureKind::Other,
             },
-            Self::NoRandomness(_) | Self::WriterGone { .. } | Self::Sql { .. } => {
-                FailureKind::Other
-            }
+            Self::ServerBusy { .. } => FailureKind::Busy,
+            Self::NoRandomness(_)
+            | Self::WriterGone { .. }
+            | Self::OutcomeUnknown { .. }
+            | Self::NotSetUp(_)
+            | Self::Server { .. }
+            | Self::Sql { .. } => FailureKind::Other,
         }
     }
 

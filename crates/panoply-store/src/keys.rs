@@ -75,7 +75,7 @@ pub struct NewKey {
 
 impl NewKey {
     /// Makes the key with a random id and secret; the store inserts its record.
-    pub(crate) fn create(self, now: Timestamp) -> Result<CreatedKey, StoreError> {
+    pub fn create(self, now: Timestamp) -> Result<CreatedKey, StoreError> {
         let mut random = [0; 40];
         getrandom::fill(&mut random).map_err(StoreError::NoRandomness)?;
         let (for_id, secret) = random.split_at(8);

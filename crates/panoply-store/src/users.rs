@@ -127,17 +127,19 @@ pub enum UsersError {
 }
 
 /// Name of a tenant that was created from a token: the part of its key that is unique enough.
-pub(crate) fn token_name(key: &str) -> String {
+pub fn token_name(key: &str) -> String {
     let digits: String = key.trim_start_matches("user_").chars().take(12).collect();
     format!("oauth-{digits}")
 }
 
-pub(crate) fn checked_name(name: &str) -> Result<&str, UsersError> {
+/// The name, if it has the form of one.
+pub fn checked_name(name: &str) -> Result<&str, UsersError> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
     let fits = (1..=40).contains(&name.len()) && name.bytes().all(allowed);
     if fits { Ok(name) } else { Err(UsersError::BadName(name.chars().take(60).collect())) }
 }
 
-pub(crate) fn not_a_member(user: &str, workspace: &str) -> UsersError {
+/// The error of a person who is not a member of a workspace.
+pub fn not_a_member(user: &str, workspace: &str) -> UsersError {
     UsersError::NotAMember { user: user.to_owned(), workspace: workspace.to_owned() }
 }

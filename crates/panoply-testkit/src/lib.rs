@@ -1,6 +1,7 @@
 //! For tests only: a scripted MCP client, and the rules this repository keeps about itself.
 //!
 //! - [`client`] starts the real binary and talks to it as an agent would, over stdio or HTTP.
+//! - [`postgres`] starts a throw-away PostgreSQL.
 //! - [`published`] says what would break those who call a published tool.
 //! - [`tidy`] reads the sources and says where they break a habit that no compiler checks.
 #![expect(
@@ -11,5 +12,7 @@
 
 pub mod client;
 pub mod measures;
+#[cfg(unix)]
+pub mod postgres;
 pub mod published;
 pub mod tidy;

@@ -78,7 +78,9 @@ impl App {
         let preferences = Arc::clone(&kernel_store) as Arc<dyn PreferenceStore>;
         let made = packs::build(config, &PackData::Persistent(home.clone()), &shares)?;
         let audit_health = Arc::new(AuditHealth::default());
-        audit_health.check_chain(&home);
+        if !stores::is_server() {
+            audit_health.check_chain(&home);
+        }
         let health = Health::new(home, Arc::clone(&log), made.supervisors, audit_health);
         let world = World {
             audit: Arc::clone(&log),
@@ -130,7 +132,8 @@ impl App {
 
     /// Starts the maintenance thread of the audit log, in a server.
     pub fn start_audit_maintenance(&mut self, config: &Config) {
-        let folder = config.home.folder.as_ref().filter(|_| self.audit.is_some());
+        let folder = config.home.folder.as_ref();
+        let folder = folder.filter(|_| self.audit.is_some() && !stores::is_server());
         if let Some(folder) = folder {
             let health = Arc::clone(self.health.audit());
             self.maintenance = AuditMaintenance::start(config, &Home::at(folder), health);

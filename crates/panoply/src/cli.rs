@@ -3,6 +3,7 @@
 mod audit;
 mod backtest;
 mod cgt;
+mod db;
 mod home;
 mod keys;
 mod noema;
@@ -23,6 +24,7 @@ pub use self::cgt::{
     Cgt, CgtAccount, CgtExplain, CgtFx, CgtImport, CgtIncome, CgtOptions, CgtParse, CgtPortfolio,
     CgtPortfolioAdd, CgtPortfolioImport, CgtReconcile, CgtReport, CgtRounding, CgtSplit,
 };
+pub use self::db::Db;
 pub use self::home::{Backup, Client, Completions, Doctor, Health, Man, Restore, Setup};
 pub use self::keys::{KeyProfile, Keys};
 pub use self::noema::{Noema, NoemaExport, NoemaImport, NoemaReplay};
@@ -80,6 +82,9 @@ pub enum Command {
     /// UK Capital Gains Tax: parse, report, explain, import, income, portfolios and exchange rates
     #[command(subcommand)]
     Cgt(Cgt),
+    /// Set up, migrate and check a PostgreSQL database for the stores
+    #[command(subcommand)]
+    Db(Db),
     /// Check installation, home folder, stores and optional programs
     Doctor(Doctor),
     /// Ask a running server whether it is ready; exit status 1 if not

@@ -1,6 +1,7 @@
 //! Settings: `config.toml` in the home folder, overridden by the environment, then by flags.
 
 mod audit;
+mod store;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -14,6 +15,7 @@ use panoply_mcp::presentation::Presentation;
 use serde::Deserialize;
 
 pub use self::audit::{AuditSettings, Every, Span};
+pub use self::store::StoreSettings;
 use crate::cli::{Serving, ToolsOffer};
 use crate::env_vars::{self, Environment, Variable};
 use crate::failure::Failure;
@@ -30,6 +32,8 @@ const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALH
 pub struct Config {
     /// The home folder.
     pub home: Home,
+    /// The database server of the stores; `None` for files in the home.
+    pub store: Option<StoreSettings>,
     /// Packs to serve; empty for all.
     pub packs: Vec<String>,
     /// Tools to list.
@@ -161,6 +165,7 @@ impl Config {
         })?;
         Ok(Self {
             home,
+            store: file.store.or_environment(environment),
             packs: words(env_vars::PACKS).unwrap_or(file.packs),
             offer: tools.or(file.tools).map_or(Offer::Core, Offer::from),
             read_only: read_only.unwrap_or(file.read_only),
@@ -212,6 +217,7 @@ impl Home {
 #[serde(default, deny_unknown_fields)]
 struct File {
     packs: Vec<String>,
+    store: store::StoreTable,
     tools: Option<ToolsOffer>,
     read_only: bool,
     lang: Option<Language>,

@@ -21,6 +21,16 @@ pub const HOME: Variable = Variable {
     name: "PANOPLY_HOME",
     description: "home folder: settings, audit log, keys and pack data",
 };
+/// Database server of the stores.
+pub const STORE: Variable = Variable {
+    name: "PANOPLY_STORE",
+    description: "URL of a PostgreSQL database; without it, files in the home folder",
+};
+/// File with the password of the database.
+pub const STORE_PASSWORD_FILE: Variable = Variable {
+    name: "PANOPLY_STORE_PASSWORD_FILE",
+    description: "file with the password for PANOPLY_STORE",
+};
 /// Packs to serve.
 pub const PACKS: Variable = Variable {
     name: "PANOPLY_PACKS",
@@ -93,8 +103,10 @@ pub const LAME_DUCK: Variable = Variable {
 };
 
 /// Variables of this program, in the order of the help.
-pub const OURS: [Variable; 16] = [
+pub const OURS: [Variable; 18] = [
     HOME,
+    STORE,
+    STORE_PASSWORD_FILE,
     PACKS,
     TOOLS,
     READ_ONLY,

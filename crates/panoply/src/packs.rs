@@ -91,7 +91,11 @@ pub(crate) fn build(
     shares: &Arc<dyn ShareStore>,
 ) -> Result<PackSet, Failure> {
     let mut built = PackSet::default();
-    for def in select(&config.packs)? {
+    let selected = select(&config.packs)?;
+    if matches!(data, PackData::Persistent(_)) {
+        stores::require_served(&selected.iter().map(|def| def.name).collect::<Vec<_>>())?;
+    }
+    for def in selected {
         let settings = config.pack_settings.get(def.name).cloned().unwrap_or_default();
         let over = |data: &PackData| PackConfig {
             data: data.clone(),
@@ -233,7 +237,7 @@ fn noema(config: &PackConfig) -> Result<Pack, Failure> {
     let failed =
         |error: &dyn std::fmt::Display| Failure::work(format!("cannot open the cards: {error}"));
     let store = match &config.data {
-        PackData::Persistent(home) => stores::cards(home).map_err(|error| {
+        PackData::Persistent(home) => stores::cards(home, &config.tenant).map_err(|error| {
             let failure = failed(&error).hint("run `panoply doctor`");
             match error.into_store_error() {
                 Some(error) => failure.of_store(error),

@@ -1,6 +1,9 @@
 //! Opens the stores of a home. The only module that chooses their backend; all others know the
 //! traits, except for what works on the files themselves: `backup`, `restore`, `doctor`, `audit
 //! verify|seal|export|checkpoint`, the tables in `users export` and the supervisor of packs.
+//!
+//! A program has one backend, chosen before its command runs ([`choose`]): files in the home, or a
+//! PostgreSQL server. What the server does not have yet is refused, and never taken from files.
 
 use std::sync::Arc;
 
@@ -10,6 +13,7 @@ use panoply_backtest::store::sqlite::SqliteStore as SqliteRuns;
 use panoply_cgt::store::{PortfolioStore, SqlitePortfolios};
 use panoply_contract::audit::AuditLog;
 use panoply_contract::mutation::MutationLog;
+use panoply_contract::tenant::TenantId;
 use panoply_noema::store::{OpenError, SqliteStore as SqliteCards, Store as CardStore};
 use panoply_store::mutations::SqliteMutationLog;
 use panoply_store::{
@@ -21,7 +25,78 @@ use panoply_ttm::jobs::JobStore;
 use panoply_ttm::search::PaperImport;
 use panoply_ttm::store::{SqliteReportStore, SqliteUserStore};
 
+use crate::cli::{self, Command};
+use crate::commands::Session;
 use crate::failure::Failure;
+
+#[cfg(feature = "postgres")]
+pub(crate) mod database;
+#[cfg(not(feature = "postgres"))]
+#[path = "stores/no_database.rs"]
+pub(crate) mod database;
+
+/// Packs whose data a database server keeps, or that have none.
+const SERVED: [&str; 3] = ["rmf", "noema", "conformance"];
+
+/// Chooses the backend for a command; refuses a command that a database server cannot serve.
+pub(crate) fn choose(command: &Command, session: &Session) -> Result<(), Failure> {
+    // Commands that need valid settings report invalid ones themselves.
+    let Some(store) = session.config().ok().and_then(|config| config.store) else { return Ok(()) };
+    if let Some(what) = not_served(command) {
+        return Err(Failure::usage(format!("{what}, and PANOPLY_STORE names a database server"))
+            .hint("unset PANOPLY_STORE to work on the files of the home"));
+    }
+    database::choose(&store).map_err(|error| Failure::usage(error.chain()))
+}
+
+/// Why a command works on files only; `None` for one that a database server serves.
+fn not_served(command: &Command) -> Option<&'static str> {
+    const LOCAL: &str = "this command acts on the local tenant, which a database server has not";
+    const FILES: &str = "this command works on files of the home";
+    const NOT_YET: &str = "the data of this pack are not served from a database server yet";
+    match command {
+        Command::Stdio(_) | Command::Call(_) => Some(LOCAL),
+        Command::Backup(_) | Command::Restore(_) | Command::Doctor(_) => Some(FILES),
+        Command::Noema(_) => Some(LOCAL),
+        Command::Backtest(_) | Command::Ttm(_) | Command::Cgt(_) => Some(NOT_YET),
+        Command::Users(cli::Users::Export { .. } | cli::Users::Erase { .. }) => {
+            Some("users are not exported or erased on a database server yet")
+        }
+        Command::Audit(cli::Audit::Verify { .. } | cli::Audit::Show { .. }) => None,
+        Command::Audit(_) => Some(FILES),
+        Command::Http(_)
+        | Command::Tools(_)
+        | Command::Describe(_)
+        | Command::Docs(_)
+        | Command::Contract(_)
+        | Command::Keys(_)
+        | Command::Users(_)
+        | Command::Db(_)
+        | Command::Health(_)
+        | Command::Setup(_)
+        | Command::Rmf(_)
+        | Command::Completions(_)
+        | Command::Man(_) => None,
+    }
+}
+
+/// Whether the stores are on a database server.
+pub(crate) fn is_server() -> bool {
+    database::server().is_some()
+}
+
+/// Refuses packs whose data are not served from the database server yet.
+pub(crate) fn require_served(packs: &[&str]) -> Result<(), Failure> {
+    if !is_server() {
+        return Ok(());
+    }
+    let missing: Vec<&str> = packs.iter().filter(|pack| !SERVED.contains(pack)).copied().collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let message = format!("not served from a database server yet: {}", missing.join(", "));
+    Err(Failure::usage(message).hint("name the packs to serve, such as `panoply http rmf noema`"))
+}
 
 /// A store of a pack with its mutation log.
 pub(crate) struct WithLog<S: ?Sized> {
@@ -34,8 +109,12 @@ pub(crate) fn portfolios(home: &Home) -> Arc<dyn PortfolioStore> {
     Arc::new(SqlitePortfolios::at(home.pack("cgt")))
 }
 
-/// Cards of the noema pack. A learner without a time zone has that of this machine.
-pub(crate) fn cards(home: &Home) -> Result<Arc<dyn CardStore>, OpenError> {
+/// Cards of the noema pack. A learner without a time zone has that of this machine. `home` is that
+/// of the tenant.
+pub(crate) fn cards(home: &Home, tenant: &TenantId) -> Result<Arc<dyn CardStore>, OpenError> {
+    if let Some(server) = database::server() {
+        return Ok(server.cards(home, tenant, machine_zone()));
+    }
     let store = SqliteCards::open(&home.pack("noema"))?;
     Ok(Arc::new(store.with_default_zone(machine_zone())))
 }
@@ -84,16 +163,25 @@ pub(crate) fn reports(home: &Home) -> Arc<dyn ReportStore> {
 
 /// API keys; the store is created if it does not exist.
 pub(crate) fn keys(home: &Home) -> Result<Arc<dyn ApiKeys>, StoreError> {
+    if let Some(server) = database::server() {
+        return Ok(server.keys());
+    }
     Ok(Arc::new(SqliteApiKeys::open(&home.keys())?))
 }
 
 /// Users and workspaces; the store is created if it does not exist.
 pub(crate) fn users(home: &Home) -> Result<Arc<dyn Users>, StoreError> {
+    if let Some(server) = database::server() {
+        return Ok(server.users());
+    }
     Ok(Arc::new(SqliteUsers::open(&home.keys())?))
 }
 
 /// The audit log.
 pub(crate) fn audit_log(home: &Home) -> Result<Arc<dyn AuditLog>, StoreError> {
+    if let Some(server) = database::server() {
+        return server.audit_log();
+    }
     Ok(Arc::new(SqliteAuditLog::open(&home.audit_log())?))
 }
 
@@ -104,6 +192,9 @@ pub(crate) fn deferred_audit_log(home: &Home, error: StoreError) -> Arc<dyn Audi
 
 /// Shares, preferences and the mutation log of packs without a database.
 pub(crate) fn kernel(home: &Home) -> Result<Arc<dyn KernelStore>, StoreError> {
+    if let Some(server) = database::server() {
+        return Ok(server.kernel());
+    }
     Ok(KernelDb::open(&home.kernel())?.0)
 }
 

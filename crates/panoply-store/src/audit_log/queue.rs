@@ -19,22 +19,25 @@ pub(super) const BATCH_DELAY: Duration = Duration::from_millis(20);
 const WRITE_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// Outcome of a write, shared by all callers of the batch.
-pub(super) type WriteResult = Result<(), Arc<StoreError>>;
+pub type WriteResult = Result<(), Arc<StoreError>>;
 
 /// A queued row, with a channel for a caller that waits until the row is durable.
-pub(super) struct PendingRow {
-    pub(super) entry: AuditEntry,
-    pub(super) done: Option<oneshot::Sender<WriteResult>>,
+pub struct PendingRow {
+    /// The entry.
+    pub entry: AuditEntry,
+    /// Notified when the row is durable.
+    pub done: Option<oneshot::Sender<WriteResult>>,
 }
 
 /// The writer's next unit of work.
 #[derive(Default)]
-pub(super) struct Batch {
-    pub(super) rows: Vec<PendingRow>,
+pub struct Batch {
+    /// The rows, oldest first.
+    pub rows: Vec<PendingRow>,
     /// Notified after the rows have been committed or have failed.
-    pub(super) flushes: Vec<oneshot::Sender<()>>,
+    pub flushes: Vec<oneshot::Sender<()>>,
     /// The queue is closed and empty after this batch.
-    pub(super) last: bool,
+    pub last: bool,
     #[cfg(test)]
     pub(super) tampering: Vec<ConnectionHook>,
 }
@@ -43,7 +46,9 @@ pub(super) struct Batch {
 #[cfg(test)]
 pub(super) type ConnectionHook = Box<dyn FnOnce(&rusqlite::Connection) + Send>;
 
-pub(super) struct Queue {
+/// Queue between the callers of [`AuditLog::append`](panoply_contract::audit::AuditLog::append) and a
+/// writer thread.
+pub struct Queue {
     state: Mutex<State>,
     wake: Condvar,
     /// One permit for each free slot.
@@ -68,7 +73,9 @@ struct State {
 }
 
 impl Queue {
-    pub(super) fn new() -> Self {
+    /// An empty queue.
+    #[expect(clippy::new_without_default, reason = "a queue is made for one writer")]
+    pub fn new() -> Self {
         let state = State {
             rows: VecDeque::new(),
             taken: 0,
@@ -89,7 +96,7 @@ impl Queue {
     }
 
     /// Queues a row without waiting for it to be durable; returns the row when the queue is full.
-    pub(super) fn try_push(&self, entry: AuditEntry) -> Option<AuditEntry> {
+    pub fn try_push(&self, entry: AuditEntry) -> Option<AuditEntry> {
         match self.capacity.try_acquire() {
             Ok(permit) => {
                 permit.forget();
@@ -106,7 +113,7 @@ impl Queue {
     }
 
     /// Queues a row without waiting for it to be durable; waits while the queue is full.
-    pub(super) async fn push(&self, entry: AuditEntry) {
+    pub async fn push(&self, entry: AuditEntry) {
         match self.capacity.acquire().await {
             Ok(permit) => {
                 permit.forget();
@@ -117,7 +124,7 @@ impl Queue {
     }
 
     /// Queues a row and waits until it is durable.
-    pub(super) async fn push_and_wait(&self, entry: AuditEntry) -> WriteResult {
+    pub async fn push_and_wait(&self, entry: AuditEntry) -> WriteResult {
         let Ok(permit) = self.capacity.acquire().await else { return self.health() };
         permit.forget();
         let (done, written) = oneshot::channel();
@@ -129,7 +136,7 @@ impl Queue {
     }
 
     /// Waits until every row queued before has been committed or has failed.
-    pub(super) async fn flush(&self) {
+    pub async fn flush(&self) {
         let (done, flushed) = oneshot::channel();
         {
             let mut state = self.lock();
@@ -144,13 +151,14 @@ impl Queue {
         let _ = flushed.await;
     }
 
-    pub(super) fn close(&self) {
+    /// Refuses further rows; the writer ends with the next batch.
+    pub fn close(&self) {
         self.lock().closing = true;
         self.wake.notify_one();
     }
 
     /// Outcome of the last write, or the error that ended the writer.
-    pub(super) fn health(&self) -> WriteResult {
+    pub fn health(&self) -> WriteResult {
         let state = self.lock();
         match &state.writer_error {
             Some(error) => Err(Arc::clone(error)),
@@ -158,22 +166,24 @@ impl Queue {
         }
     }
 
-    pub(super) fn lost(&self) -> u64 {
+    /// Number of rows dropped.
+    pub fn lost(&self) -> u64 {
         self.lock().lost
     }
 
     /// For the writer: reports the outcome of a write and frees the slots of the dequeued rows.
-    pub(super) fn report_outcome(&self, outcome: WriteResult, taken: usize) {
+    pub fn report_outcome(&self, outcome: WriteResult, taken: usize) {
         self.lock().health = outcome;
         self.capacity.add_permits(taken);
     }
 
-    pub(super) fn count_lost(&self, rows: u64) {
+    /// Counts rows that could not be kept.
+    pub fn count_lost(&self, rows: u64) {
         self.lock().lost += rows;
     }
 
     /// For the writer: reports that it has ended.
-    pub(super) fn end(&self, error: StoreError) {
+    pub fn end(&self, error: StoreError) {
         let mut state = self.lock();
         state.writer_error = Some(Arc::new(error));
         self.capacity.close();
@@ -185,7 +195,7 @@ impl Queue {
 
     /// For the writer: waits for the next batch. While rows are `buffered` after a failed write, it
     /// returns after [`WRITE_RETRY_DELAY`] at the latest so that the write is retried.
-    pub(super) fn next(&self, buffered: bool) -> Batch {
+    pub fn next(&self, buffered: bool) -> Batch {
         let mut state = self.lock();
         if buffered {
             let idle = |state: &mut State| !(state.urgent || state.closing);

@@ -84,34 +84,55 @@ impl<'de> Deserialize<'de> for ChainHash {
 /// A row exactly as stored. Timestamps and hashes stay text, so that a change to an equivalent
 /// spelling is still detected.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub(super) struct StoredRow {
-    pub(super) sequence: i64,
-    pub(super) at: String,
-    pub(super) tool: String,
-    pub(super) tool_version: String,
-    pub(super) partition: String,
-    pub(super) agent_id: String,
-    pub(super) trace_id: String,
-    pub(super) in_hash: String,
-    pub(super) out_hash: String,
-    pub(super) latency_ms: i64,
-    pub(super) seed: String,
-    pub(super) status: String,
-    pub(super) error_code: Option<String>,
-    pub(super) mutation: i64,
-    pub(super) address: Option<String>,
-    pub(super) credential: Option<String>,
-    pub(super) count: i64,
-    pub(super) format: i64,
+pub struct StoredRow {
+    /// Number of the row in its chain, from 1.
+    pub sequence: i64,
+    /// When the call was received, RFC 3339.
+    pub at: String,
+    /// Published name of the tool.
+    pub tool: String,
+    /// Version of its contract.
+    pub tool_version: String,
+    /// The caller's partition.
+    pub partition: String,
+    /// The client program.
+    pub agent_id: String,
+    /// The trace id.
+    pub trace_id: String,
+    /// Hash of the input.
+    pub in_hash: String,
+    /// Hash of the output.
+    pub out_hash: String,
+    /// Duration.
+    pub latency_ms: i64,
+    /// The seed, in decimal: it has 64 bits without a sign.
+    pub seed: String,
+    /// `ok` or `error`.
+    pub status: String,
+    /// Code of a failed call.
+    pub error_code: Option<String>,
+    /// 1 for a mutation.
+    pub mutation: i64,
+    /// Address of the caller.
+    pub address: Option<String>,
+    /// Credential of the caller.
+    pub credential: Option<String>,
+    /// Number of events.
+    pub count: i64,
+    /// Format of the hash.
+    pub format: i64,
 }
 
 /// A row with its hashes: one line of a sealed segment and of an export.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub(super) struct ChainedRow {
+pub struct ChainedRow {
     #[serde(flatten)]
-    pub(super) row: StoredRow,
-    pub(super) previous: ChainHash,
-    pub(super) hash: ChainHash,
+    /// The row.
+    pub row: StoredRow,
+    /// Hash of the row before.
+    pub previous: ChainHash,
+    /// Hash of this row.
+    pub hash: ChainHash,
 }
 
 impl ChainedRow {
@@ -126,7 +147,8 @@ impl ChainedRow {
 }
 
 impl StoredRow {
-    pub(super) fn new(sequence: i64, entry: &AuditEntry) -> Self {
+    /// The row of an entry, in the newest format.
+    pub fn new(sequence: i64, entry: &AuditEntry) -> Self {
         Self {
             sequence,
             at: entry.at.to_string(),
@@ -174,7 +196,7 @@ impl StoredRow {
     }
 
     /// Computes the hash in the row's own format; `None` for an unknown format.
-    pub(super) fn hash(&self, previous: ChainHash) -> Option<ChainHash> {
+    pub fn hash(&self, previous: ChainHash) -> Option<ChainHash> {
         let is_plain = self.address.is_none() && self.credential.is_none() && self.count == 1;
         let mut encoded = match self.format {
             1 if is_plain => NetstringWriter(b"panoply-audit-1\n".to_vec()),
@@ -202,7 +224,8 @@ impl StoredRow {
         Some(ChainHash(Sha256::digest(&encoded.0).into()))
     }
 
-    pub(super) fn into_row(self, file: &Path) -> Result<AuditRow, StoreError> {
+    /// The entry of a row; `file` is named in errors.
+    pub fn into_row(self, file: &Path) -> Result<AuditRow, StoreError> {
         let row = u64::try_from(self.sequence).unwrap_or_default();
         let bad = |what| StoreError::BadRow { file: file.to_owned(), row, what };
         let audit = Audit {

@@ -242,8 +242,9 @@ pub(super) fn select(connection: &Connection) -> rusqlite::Result<String> {
 }
 
 /// State of a verification.
-pub(super) struct Chain {
-    pub(super) last: Option<Head>,
+pub struct Chain {
+    /// The last row that fits.
+    pub last: Option<Head>,
     /// Anchors by sequence.
     noted: BTreeMap<u64, ChainHash>,
     /// An anchor that contradicts another for the same row.
@@ -256,7 +257,7 @@ pub(super) struct Chain {
 
 impl Chain {
     /// Starts after a trusted row.
-    pub(super) const fn after(last: Option<Head>) -> Self {
+    pub const fn after(last: Option<Head>) -> Self {
         Self {
             last,
             noted: BTreeMap::new(),
@@ -266,7 +267,8 @@ impl Chain {
         }
     }
 
-    fn note(&mut self, head: Head) {
+    /// Adds an anchor.
+    pub fn note(&mut self, head: Head) {
         let known = self.noted.insert(head.sequence, head.hash);
         if known.is_some_and(|known| known != head.hash) {
             self.contradiction.get_or_insert(head.sequence);
@@ -374,7 +376,7 @@ impl Chain {
     }
 
     /// Verifies the next row.
-    pub(super) fn take(&mut self, row: &ChainedRow) -> Option<Fault> {
+    pub fn take(&mut self, row: &ChainedRow) -> Option<Fault> {
         let ChainedRow { row: stored, previous, hash } = row;
         let found = u64::try_from(stored.sequence).unwrap_or_default();
         let (expected, before) = self.next();
@@ -413,7 +415,7 @@ impl Chain {
     }
 
     /// Compares the last row with the head record.
-    fn end(&self, recorded: Option<Head>) -> Option<Fault> {
+    pub fn end(&self, recorded: Option<Head>) -> Option<Fault> {
         let last = self.last.map_or(0, |last| last.sequence);
         let fault = |sequence, kind| Some(Fault { sequence, kind });
         let noted = self.noted.keys().next_back().copied().unwrap_or_default();

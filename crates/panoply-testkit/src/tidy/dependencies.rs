@@ -98,6 +98,31 @@ const TABLE: &[(&str, &[&str])] = &[
             "tracing",
         ],
     ),
+    // The stores on PostgreSQL. It knows the packs whose data it keeps; only the binary knows it.
+    (
+        "panoply-postgres",
+        &[
+            // Connections with a limit and a time to wait for one; three small crates.
+            "deadpool-postgres",
+            "futures",
+            "getrandom",
+            "jiff",
+            "panoply-contract",
+            "panoply-noema",
+            "panoply-store",
+            "rusqlite",
+            // TLS; ureq brings both along.
+            "rustls",
+            "serde_json",
+            "sha2",
+            "tokio",
+            // The protocol, pipelined; eleven crates of its own.
+            "tokio-postgres",
+            "tokio-rustls",
+            "tracing",
+            "webpki-roots",
+        ],
+    ),
     (
         "panoply",
         &[
@@ -112,6 +137,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "panoply-api",
             "panoply-contract",
             "panoply-mcp",
+            "panoply-postgres",
             "panoply-store",
             "rustix",
             "serde",

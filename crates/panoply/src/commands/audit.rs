@@ -2,6 +2,7 @@
 
 mod evidence;
 mod retention;
+mod server_log;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,7 +28,10 @@ pub(super) fn run(audit: &Audit, session: &Session) -> Result<ExitCode, Failure>
                 checkpoints.as_deref(),
                 public_key.as_deref(),
             )?;
-            evidence::verify(&config, &claims, *json)
+            match stores::database::audit_server() {
+                Some(server) => server_log::verify(&server, noted.as_deref(), *json),
+                None => evidence::verify(&config, &claims, *json),
+            }
         }
         Audit::Show { tool, errors, trace, limit, json } => {
             let filter = AuditFilter {
@@ -50,13 +54,14 @@ pub(super) fn run(audit: &Audit, session: &Session) -> Result<ExitCode, Failure>
 }
 
 fn show(config: &Config, filter: AuditFilter, json: bool) -> Result<ExitCode, Failure> {
-    let rows = match log_file(config) {
-        Some(_) => {
+    let is_there = stores::is_server() || log_file(config).is_some();
+    let rows = match is_there {
+        true => {
             let log = stores::audit_log(&config.home.required()?);
             let log = log.map_err(|error| Failure::work(error.chain()))?;
             block_on(log.read(filter))?.map_err(|error| Failure::work(error.message))?
         }
-        None => Vec::new(),
+        false => Vec::new(),
     };
     let mut out = Out::new();
     if json {

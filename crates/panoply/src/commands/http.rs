@@ -30,6 +30,7 @@ use crate::config::{Config, Limits, OAuth};
 use crate::failure::Failure;
 use crate::issuer::JwksUrl;
 use crate::out::{BOLD, FAINT, WARN, notice};
+use crate::stores;
 
 pub(super) fn run(http: Http, session: &Session) -> Result<ExitCode, Failure> {
     let mut config = session.config()?.with_flags(&http.serving);
@@ -137,7 +138,13 @@ impl HttpAdmission {
     fn of(config: &Config, app: &App) -> Result<Self, Failure> {
         let clock = Arc::clone(app.kernel.clock());
         let keys = Arc::new(StoredKeys::new(config));
-        let records = keys.list().map_err(|error| Failure::work(error.chain()))?;
+        let listed = keys.list();
+        // A database server that is gone at the start comes back.
+        let is_unknown = listed.is_err() && stores::is_server();
+        let records = match listed {
+            Err(_) if is_unknown => Vec::new(),
+            listed => listed.map_err(|error| Failure::work(error.chain()))?,
+        };
         if !records.is_empty() && !keys.are_required() {
             // Keys of an older version without the marker.
             keys::require_keys(config)?;
@@ -145,9 +152,10 @@ impl HttpAdmission {
         let now = clock.now();
         let tokens =
             config.oauth.as_ref().map(|oauth| Arc::new(verifier(oauth, &app.kernel, &keys)));
-        let closed = !records.is_empty() || tokens.is_some();
+        let closed = !records.is_empty() || tokens.is_some() || stores::is_server();
+        let usable = records.iter().filter(|key| key.works_at(now)).count();
         Ok(Self {
-            usable_keys: records.iter().filter(|key| key.works_at(now)).count(),
+            usable_keys: usable.max(usize::from(is_unknown)),
             credentials: Credentials {
                 keys: Some(Arc::clone(&keys) as Arc<dyn KeyStore>),
                 tokens,

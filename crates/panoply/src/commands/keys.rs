@@ -31,6 +31,11 @@ pub(super) fn run(keys: &Keys, session: &Session) -> Result<ExitCode, Failure> {
                 Some(user) => super::users::open(&config)?
                     .tenants_of(user, workspace.as_deref())
                     .map_err(super::users::failed)?,
+                // Replicas have no local tenant in common.
+                None if stores::is_server() => {
+                    return Err(Failure::usage("a key for a database server needs a user")
+                        .hint("name one with --user"));
+                }
                 None => Tenants::default(),
             };
             let new = NewKey {
@@ -125,6 +130,9 @@ fn revoke(store: Option<&dyn ApiKeys>, id: &str, now: Timestamp) -> Result<ExitC
 
 /// Opens the key store if it exists: reading must not create it.
 pub(super) fn open_if_there(config: &Config) -> Result<Option<Arc<dyn ApiKeys>>, Failure> {
+    if stores::is_server() {
+        return open(config).map(Some);
+    }
     let there = config.home.folder.as_ref().map(|folder| Home::at(folder).keys());
     // `exists` is false for an inaccessible file; opening it reports the error.
     let missing = there.as_ref().is_none_or(|file| matches!(file.try_exists(), Ok(false)));
@@ -172,6 +180,9 @@ impl StoredKeys {
 
     /// Whether a key was ever created. An inaccessible home counts as yes.
     pub(super) fn are_required(&self) -> bool {
+        if stores::is_server() {
+            return true;
+        }
         let Some(home) = &self.home else { return false };
         !matches!(home.keys_required().try_exists(), Ok(false))
     }
@@ -181,7 +192,7 @@ impl StoredKeys {
             return Ok(Some(store));
         }
         let Some(home) = &self.home else { return Ok(None) };
-        if matches!(home.keys().try_exists(), Ok(false)) {
+        if !stores::is_server() && matches!(home.keys().try_exists(), Ok(false)) {
             return Ok(None);
         }
         let opened = stores::keys(home)?;
@@ -194,7 +205,8 @@ impl StoredKeys {
             return Ok(Some(users.as_ref()));
         }
         let Some(home) = &self.home else { return Ok(None) };
-        if !self.new_users && matches!(home.keys().try_exists(), Ok(false)) {
+        if !stores::is_server() && !self.new_users && matches!(home.keys().try_exists(), Ok(false))
+        {
             return Ok(None);
         }
         let opened = stores::users(home)?;

@@ -10,6 +10,7 @@ mod call;
 mod cgt;
 mod completions;
 mod contract;
+mod db;
 mod describe;
 mod docs;
 mod doctor;
@@ -39,6 +40,7 @@ use crate::cli::Command;
 use crate::config::{Config, Home, LogFormat};
 use crate::env_vars::Environment;
 use crate::failure::Failure;
+use crate::stores;
 
 /// Input of every command.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +51,9 @@ pub(crate) struct Session {
 }
 
 pub(crate) fn run(command: Command, session: &Session) -> Result<ExitCode, Failure> {
+    stores::choose(&command, session)?;
     match command {
+        Command::Db(db) => db::run(&db, session),
         Command::Stdio(stdio) => stdio::run(&stdio, session),
         Command::Http(http) => http::run(http, session),
         Command::Call(call) => call::run(&call, session),
@@ -76,7 +80,7 @@ pub(crate) fn run(command: Command, session: &Session) -> Result<ExitCode, Failu
 }
 
 impl Session {
-    fn config(&self) -> Result<Config, Failure> {
+    pub(crate) fn config(&self) -> Result<Config, Failure> {
         Config::load(&self.environment, self.home.as_deref())
     }
 

@@ -144,7 +144,7 @@ fn text_format(file: &Path) -> Option<TextFormat> {
 }
 
 fn open(session: &Session) -> Result<Arc<dyn Store>, Failure> {
-    stores::cards(&session.required_home()?)
+    stores::cards(&session.required_home()?, &panoply_contract::tenant::TenantId::local())
         .map_err(|error| Failure::work(error.to_string()).hint("run `panoply doctor`"))
 }
 

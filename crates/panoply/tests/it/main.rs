@@ -27,6 +27,8 @@ mod noema;
 mod one_call_path;
 mod one_way_to_change;
 mod place;
+#[cfg(unix)]
+mod postgres;
 mod preferences;
 mod rmf;
 mod rmf_faults;

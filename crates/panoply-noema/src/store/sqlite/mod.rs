@@ -141,6 +141,12 @@ impl SqliteStore {
         self
     }
 
+    /// Changes the data version: another process changed the rows, on this connection's behalf.
+    #[cfg(feature = "tools")]
+    pub fn changed_elsewhere(&self) {
+        self.own_changes.fetch_add(1 << 32, Ordering::SeqCst);
+    }
+
     fn provide_forms(&self) -> Result<()> {
         let connection = self.lock();
         let known: i64 =

@@ -150,7 +150,7 @@ fn cards(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
     if !own.pack("noema").exists() {
         return Ok(());
     }
-    let store = stores::cards(own).map_err(unread)?;
+    let store = stores::cards(own, &TenantId::local()).map_err(unread)?;
     let now = app::clock().now().as_microsecond();
     let (package, text) = store
         .read(|reader| {

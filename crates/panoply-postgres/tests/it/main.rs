@@ -1,0 +1,20 @@
+//! The stores against a real PostgreSQL, beside those on SQLite.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "helpers of tests fail tests, say what they measured and measure real time"
+)]
+
+mod audit;
+mod audit_attacks;
+mod database;
+mod isolation;
+mod kernel;
+mod killed;
+mod noema;
+mod noema_sequences;
+mod set_up;
+mod transactions;

@@ -1,0 +1,118 @@
+//! The stores on a PostgreSQL server.
+
+use std::sync::{Arc, OnceLock};
+
+use panoply_contract::audit::AuditLog;
+use panoply_contract::tenant::TenantId;
+use panoply_noema::fsrs::Zone;
+use panoply_noema::store::Store as CardStore;
+use panoply_postgres::audit_verify::{self, Verification};
+use panoply_postgres::schema::{self, Names};
+pub(crate) use panoply_postgres::schema::{Finding, Verdict};
+use panoply_postgres::{
+    Postgres, PostgresApiKeys, PostgresAuditLog, PostgresCards, PostgresKernelStore, PostgresUsers,
+    Settings, noema,
+};
+use panoply_store::audit_log::Head;
+use panoply_store::{ApiKeys, Home, KernelStore, StoreError, Users};
+
+use crate::config::StoreSettings;
+
+static SERVER: OnceLock<Server> = OnceLock::new();
+
+/// The server of this program; `None` for files.
+pub(crate) fn server() -> Option<&'static Server> {
+    SERVER.get()
+}
+
+/// Chooses the server. No connection is opened yet.
+pub(crate) fn choose(store: &StoreSettings) -> Result<(), StoreError> {
+    let server = Server(Postgres::new(&settings(store)?)?);
+    // A program runs one command.
+    let _ = SERVER.set(server);
+    Ok(())
+}
+
+fn settings(store: &StoreSettings) -> Result<Settings, StoreError> {
+    let known = ["postgres://", "postgresql://"].iter().any(|scheme| store.url.starts_with(scheme));
+    if !known {
+        return Err(StoreError::NotSetUp(
+            "the store is not a URL that starts with `postgres://`".to_owned(),
+        ));
+    }
+    let mut settings = Settings::of(&store.url);
+    if let Some(file) = &store.password_file {
+        let password = std::fs::read_to_string(file)
+            .map_err(|source| StoreError::Unopenable { file: file.clone(), source })?;
+        settings.password = Some(password.trim_end_matches(['\r', '\n']).to_owned());
+    }
+    settings.authorities.clone_from(&store.authorities);
+    settings.connections = store.connections;
+    Ok(settings)
+}
+
+/// Creates roles, database and tables.
+pub(crate) fn init(store: &StoreSettings, admin: &str) -> Result<Vec<String>, StoreError> {
+    let app = settings(store)?;
+    schema::init(&administrator(&app, admin), &Names::of(&app)?)
+}
+
+/// Applies the missing migrations.
+pub(crate) fn migrate(store: &StoreSettings, admin: &str) -> Result<Vec<String>, StoreError> {
+    let app = settings(store)?;
+    schema::migrate(&administrator(&app, admin), &Names::of(&app)?)
+}
+
+fn administrator(app: &Settings, admin: &str) -> Settings {
+    Settings { authorities: app.authorities.clone(), ..Settings::of(admin) }
+}
+
+/// Checks the database.
+pub(crate) fn check(store: &StoreSettings) -> Result<Vec<Finding>, StoreError> {
+    schema::check(&Postgres::new(&settings(store)?)?)
+}
+
+/// A server with its pool of connections.
+#[derive(Debug)]
+pub(crate) struct Server(Arc<Postgres>);
+
+impl Server {
+    pub(crate) fn keys(&self) -> Arc<dyn ApiKeys> {
+        Arc::new(PostgresApiKeys(Arc::clone(&self.0)))
+    }
+
+    pub(crate) fn users(&self) -> Arc<dyn Users> {
+        Arc::new(PostgresUsers(Arc::clone(&self.0)))
+    }
+
+    pub(crate) fn kernel(&self) -> Arc<dyn KernelStore> {
+        Arc::new(PostgresKernelStore(Arc::clone(&self.0)))
+    }
+
+    pub(crate) fn audit_log(&self) -> Result<Arc<dyn AuditLog>, StoreError> {
+        let replica = format!("process {}", std::process::id());
+        Ok(Arc::new(PostgresAuditLog::start(Arc::clone(&self.0), &replica)?))
+    }
+
+    /// The cards of a tenant, with copies in the cache of its home.
+    pub(crate) fn cards(&self, home: &Home, tenant: &TenantId, zone: Zone) -> Arc<dyn CardStore> {
+        let folder = noema::copies_of_this_process(&home.folder().join("cache"));
+        let cards = PostgresCards::builder(Arc::clone(&self.0), tenant.clone(), folder);
+        Arc::new(cards.with_default_zone(zone).build())
+    }
+}
+
+/// The audit log of the server.
+pub(crate) struct AuditServer(Arc<Postgres>);
+
+/// The audit log of the server of this program.
+pub(crate) fn audit_server() -> Option<AuditServer> {
+    server().map(|server| AuditServer(Arc::clone(&server.0)))
+}
+
+impl AuditServer {
+    /// Verifies all chains and checkpoints.
+    pub(crate) fn verify(&self, noted: Option<Head>) -> Result<Verification, StoreError> {
+        audit_verify::verify(&self.0, noted)
+    }
+}
