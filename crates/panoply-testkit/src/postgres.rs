@@ -82,7 +82,7 @@ impl PostgresServer {
                 .append(true)
                 .open(std::env::temp_dir().join(format!("panoply-postgres-{}.log", self.port)))
                 .unwrap();
-            let mut postmaster = unprivileged(&programs().join("postgres"))
+            let postmaster = unprivileged(&programs().join("postgres"))
                 .arg("-D")
                 .arg(&self.folder)
                 .args(["-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1"])
@@ -91,15 +91,14 @@ impl PostgresServer {
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(log)
-                .spawn()
-                .expect("postgres starts");
+                .spawn();
+            self.postmaster = Some(postmaster.expect("postgres starts"));
             while Instant::now() < deadline {
                 if self.answers() {
-                    self.postmaster = Some(postmaster);
                     return;
                 }
                 // Backends of a killed postmaster hold its shared memory until they exit.
-                if postmaster.try_wait().unwrap().is_some() {
+                if self.has_ended() {
                     break;
                 }
                 std::thread::sleep(Duration::from_millis(20));
@@ -107,6 +106,10 @@ impl PostgresServer {
             assert!(Instant::now() < deadline, "postgres does not answer on port {}", self.port);
             std::thread::sleep(Duration::from_millis(100));
         }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.postmaster.as_mut().is_none_or(|own| own.try_wait().unwrap().is_some())
     }
 
     /// Kills the postmaster without warning (SIGKILL), as a crash of the machine would.

@@ -141,15 +141,17 @@ fn options(given: &CgtOptions) -> Result<Options, Failure> {
 }
 
 fn run_income(income: &CgtIncome, session: &Session) -> Result<ExitCode, Failure> {
-    let mut input = json!({"year": income.year});
-    match &income.portfolio {
-        Some(named) => input["portfolio_id"] = portfolio::id_of(named, session)?.into(),
-        None => input["cgt_content"] = joined(&income.files)?.into(),
-    }
+    let (name, given) = match &income.portfolio {
+        Some(named) => ("portfolio_id", portfolio::id_of(named, session)?),
+        None => ("cgt_content", joined(&income.files)?),
+    };
+    let mut input = Map::new();
+    input.insert("year".to_owned(), income.year.clone().into());
+    input.insert(name.to_owned(), given.into());
     if let Some(pounds) = &income.other_income {
-        input["other_income"] = pounds.clone().into();
+        input.insert("other_income".to_owned(), pounds.clone().into());
     }
-    call::run_with(session, "calculate_investment_income", input, income.json)
+    call::run_with(session, "calculate_investment_income", input.into(), income.json)
 }
 
 fn run_explain(explain: &CgtExplain, session: &Session) -> Result<ExitCode, Failure> {

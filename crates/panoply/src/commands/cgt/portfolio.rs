@@ -30,11 +30,12 @@ pub(super) fn run(command: &CgtPortfolio, session: &Session) -> Result<ExitCode,
         CgtPortfolio::Import(import) => run_import(import, session),
         CgtPortfolio::Reconcile(reconcile) => run_reconcile(reconcile, session),
         CgtPortfolio::Undo { portfolio, change, json } => {
-            let mut input = json!({"portfolio_id": id_of(portfolio, session)?});
+            let mut input = Map::new();
+            input.insert("portfolio_id".to_owned(), id_of(portfolio, session)?.into());
             if let Some(change) = change {
-                input["change_id"] = (*change).into();
+                input.insert("change_id".to_owned(), (*change).into());
             }
-            call::run_with(session, "undo_portfolio_change", input, *json)
+            call::run_with(session, "undo_portfolio_change", input.into(), *json)
         }
         CgtPortfolio::Delete { portfolio, yes: false, .. } => {
             Err(Failure::usage(format!("`{portfolio}` would be deleted with everything in it"))
@@ -131,11 +132,13 @@ fn run_import(import: &CgtPortfolioImport, session: &Session) -> Result<ExitCode
     let mut input = adding(&import.portfolio, &import.account, session)?;
     let mut files = Vec::new();
     for path in &import.files {
-        let mut file = json!({"name": file_name(path), "content": text_of(path)?});
+        let mut file = Map::new();
+        file.insert("name".to_owned(), file_name(path).into());
+        file.insert("content".to_owned(), text_of(path)?.into());
         if let Some(broker) = &import.broker {
-            file["broker"] = broker.clone().into();
+            file.insert("broker".to_owned(), broker.clone().into());
         }
-        files.push(file);
+        files.push(Value::Object(file));
     }
     input.insert("files".to_owned(), files.into());
     let rates = if import.hmrc_rates { "hmrc" } else { "broker" };
@@ -167,12 +170,13 @@ fn run_reconcile(reconcile: &CgtReconcile, session: &Session) -> Result<ExitCode
             stated.push(json!({"ticker": ticker, "quantity": shares}));
         }
     }
-    let mut input =
-        json!({"portfolio_id": id_of(&reconcile.portfolio, session)?, "stated": stated});
+    let mut input = Map::new();
+    input.insert("portfolio_id".to_owned(), id_of(&reconcile.portfolio, session)?.into());
+    input.insert("stated".to_owned(), stated.into());
     for (name, given) in [("date", &reconcile.date), ("account", &reconcile.account)] {
         if let Some(given) = given {
-            input[name] = given.clone().into();
+            input.insert(name.to_owned(), given.clone().into());
         }
     }
-    call::run_with(session, "reconcile_holdings", input, reconcile.json)
+    call::run_with(session, "reconcile_holdings", input.into(), reconcile.json)
 }
