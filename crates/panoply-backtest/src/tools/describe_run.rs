@@ -60,8 +60,7 @@ pub(crate) struct Output {
     run_id: String,
     /// The strategy, if known.
     strategy_name: Option<String>,
-    /// Parameters and configuration by dotted name, if the run was described.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// Parameters and configuration by dotted name; empty if the run was not described.
     parameters: BTreeMap<String, Value>,
     /// Labels, such as the sweep or the fold that the run belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
