@@ -246,7 +246,7 @@ impl ImportBuilder {
             return self.warn(
                 line,
                 format!(
-                    "interest of `{} {}` was charged or taken back and is left out",
+                    "interest of `{} {}` was charged or reversed and is left out",
                     total.0, total.1
                 ),
             );

@@ -377,7 +377,7 @@ fn interest_cash_mergers_and_spouse_transfers_are_read() {
         ]
     );
     let warned = read(&File::new("f", Broker::Schwab, schwab)).warnings;
-    assert!(warned.len() == 1 && warned[0].contains("taken back"), "{warned:?}");
+    assert!(warned.len() == 1 && warned[0].contains("reversed"), "{warned:?}");
     let raw = "date,action,symbol,quantity,price,fees,currency\n2024-06-15,TRANSFER_FROM_SPOUSE,FOO,40,10.00,0.00,GBP\n2024-06-16,TRANSFER_TO_SPOUSE,FOO,30,0.00,0.00,GBP\n2024-06-17,TRANSFER,,1,1500.00,0.00,GBP";
     assert_eq!(
         lines(Broker::CgtCalc, raw),
