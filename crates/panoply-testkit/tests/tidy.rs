@@ -37,6 +37,11 @@ fn no_forbidden_word_is_written() {
 }
 
 #[test]
+fn transactions_of_postgresql_are_committed_in_one_place() {
+    assert_none(&tidy::commits::elsewhere(&Repository::here()));
+}
+
+#[test]
 fn every_insert_names_its_columns() {
     assert_none(&tidy::inserts::positional(&Repository::here()));
 }

@@ -3,6 +3,7 @@
 //! Each module is one rule: a function from the sources to the list of places that break it, with
 //! a test on a bad sample that shows it can fail. `tests/tidy.rs` runs them all on the repository.
 
+pub mod commits;
 pub mod confidence;
 pub mod data;
 pub mod dependencies;
