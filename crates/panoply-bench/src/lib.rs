@@ -1,7 +1,7 @@
 //! Benchmarks: the overhead of Panoply compared with plain rmcp, and the speed of each pack.
 //!
 //! `cargo build --release -p panoply -p panoply-bench`, then
-//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|tenants|ttm|ttm-search|ttm-answers|ttm-calibrate|all`.
+//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|postgres|tenants|ttm|ttm-search|ttm-answers|ttm-calibrate|all`.
 //!
 //! Two binaries: `panoply-bench` uses Panoply's allocator, `bare-rmcp` the system allocator, like
 //! a typical rmcp server.
@@ -19,6 +19,7 @@ mod instructions;
 mod noema;
 mod pipeline;
 mod portfolio;
+mod postgres;
 mod report;
 mod rmf;
 mod servers;
@@ -34,7 +35,7 @@ use std::process::ExitCode;
 /// Errors are printed once and end the program.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS [PEER…|none]]|backtest-sweep|noema [FOLDER]|tenants|ttm|ttm-search [DOCUMENTS]|ttm-answers|ttm-calibrate|all";
+const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS [PEER…|none]]|backtest-sweep|noema [FOLDER]|postgres|tenants|ttm|ttm-search [DOCUMENTS]|ttm-answers|ttm-calibrate|all";
 
 /// Runs the benchmarks named on the command line.
 pub fn main() -> ExitCode {
@@ -65,6 +66,7 @@ fn run(arguments: &[&str]) -> Outcome {
         ["backtest", arguments @ ..] => backtest::run(arguments),
         ["noema"] => noema::run(None),
         ["noema", folder] => noema::run(Some(folder)),
+        ["postgres"] => postgres::run(),
         ["tenants"] => tenants::run(),
         ["ttm"] => ttm::run(),
         ["ttm-answers"] => ttm_answers::run(),

@@ -6,10 +6,10 @@ use panoply_noema::fsrs::{DAY, Micros, SECOND};
 use panoply_noema::ids::{CardId, NoteTypeId, ReviewId};
 use panoply_noema::note::Form;
 
-pub(super) const CARDS: i64 = 100_000;
-pub(super) const REVIEWS: i64 = 180_000;
+pub(crate) const CARDS: i64 = 100_000;
+pub(crate) const REVIEWS: i64 = 180_000;
 /// Noon, UTC, on 15 November 2026.
-pub(super) const NOW: Micros = 1_794_744_000 * SECOND;
+pub(crate) const NOW: Micros = 1_794_744_000 * SECOND;
 
 /// Cards in review, each answered three times; the others are new.
 const STUDIED: i64 = REVIEWS / 3;
@@ -25,7 +25,7 @@ const WORDS: [&str; 40] = [
 ];
 
 /// The collection as a package.
-pub(super) fn package() -> Package {
+pub(crate) fn package() -> Package {
     let mut rng = Rng(7);
     let mut package = Package {
         created: NOW / SECOND - DAYS * 86_400,

@@ -1,7 +1,7 @@
 //! Benchmarks of the noema pack at 100,000 cards and 180,000 reviews, compared with Anki's backend
 //! on the same collection.
 
-mod collection;
+pub(crate) mod collection;
 mod peer;
 mod stopwatch;
 mod table;
