@@ -8,21 +8,31 @@
 
 pub mod audit_log;
 pub mod audit_verify;
+pub mod backtest;
+pub mod cgt;
 mod errors;
 pub mod kernel;
 pub mod keys;
 pub mod mutations;
 pub mod noema;
+mod nul;
 pub mod schema;
 pub mod server;
+pub mod tenant_data;
 mod tls;
 pub mod transaction;
+pub mod transfer;
+pub mod ttm;
 pub mod users;
+pub mod working_copy;
 
 pub use self::audit_log::PostgresAuditLog;
+pub use self::backtest::PostgresRuns;
+pub use self::cgt::PostgresPortfolios;
 pub use self::kernel::PostgresKernelStore;
 pub use self::keys::PostgresApiKeys;
 pub use self::mutations::PostgresMutationLog;
 pub use self::noema::PostgresCards;
 pub use self::server::{Postgres, Settings};
+pub use self::ttm::PostgresDocuments;
 pub use self::users::PostgresUsers;

@@ -15,6 +15,7 @@ use tokio_postgres::Row;
 
 use crate::errors::unreadable;
 use crate::keys::get;
+use crate::nul;
 use crate::server::{Postgres, Statements};
 use crate::values;
 
@@ -95,7 +96,7 @@ pub(crate) fn insert(
                 key.as_ref().map(|key| key.key.clone()),
                 json,
                 reply.as_ref().map(|reply| reply.data.text().to_owned()),
-                reply.as_ref().map(|reply| reply.text.clone()),
+                reply.as_ref().map(|reply| nul::escape(reply.text.clone())),
             ],
         ),
     ];
@@ -174,7 +175,7 @@ fn record(row: &Row) -> Result<MutationRecord, StoreError> {
     Ok(MutationRecord {
         key: key.map(|key| IdempotencyKey { partition, tool, key }),
         entry: serde_json::from_str(&entry).map_err(unreadable)?,
-        reply: data.map(|data| StoredReply { data, text: text.unwrap_or_default() }),
+        reply: data.map(|data| StoredReply { data, text: nul::restore(text.unwrap_or_default()) }),
     })
 }
 

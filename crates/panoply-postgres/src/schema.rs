@@ -25,6 +25,9 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { name: "the kernel", sql: include_str!("schema/kernel.sql"), compatible_from: 1 },
     Migration { name: "flashcards", sql: include_str!("schema/noema.sql"), compatible_from: 2 },
+    Migration { name: "portfolios", sql: include_str!("schema/cgt.sql"), compatible_from: 3 },
+    Migration { name: "runs", sql: include_str!("schema/backtest.sql"), compatible_from: 3 },
+    Migration { name: "documents", sql: include_str!("schema/ttm.sql"), compatible_from: 3 },
 ];
 
 /// The schema version that this program writes.
@@ -325,7 +328,7 @@ const QUESTIONS: &[Question] = &[
     Question {
         name: "role cannot create tables",
         sql: "SELECT bool_and(NOT has_schema_privilege(oid, 'CREATE'))::text FROM pg_namespace \
-              WHERE nspname IN ('kernel', 'noema', 'public')",
+              WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'",
         expected: &["true"],
         otherwise: Verdict::Bad,
     },
@@ -334,8 +337,8 @@ const QUESTIONS: &[Question] = &[
         sql: "SELECT coalesce(string_agg(c.oid::regclass::text, ', '), 'on every table with a tenant') \
               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
               JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname IN ('tenant', 'owner') \
-              WHERE n.nspname IN ('kernel', 'noema') AND c.relkind IN ('r', 'p') \
-                AND NOT (c.relrowsecurity AND c.relforcerowsecurity)",
+              WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' \
+                AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND c.relforcerowsecurity)",
         expected: &["on every table with a tenant"],
         otherwise: Verdict::Bad,
     },

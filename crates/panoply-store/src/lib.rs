@@ -21,6 +21,7 @@ pub mod roots;
 mod shares;
 pub mod sqlite;
 pub mod tenants;
+pub mod transfer;
 pub mod users;
 mod write_ahead_log;
 

@@ -24,7 +24,7 @@ pub use self::cgt::{
     Cgt, CgtAccount, CgtExplain, CgtFx, CgtImport, CgtIncome, CgtOptions, CgtParse, CgtPortfolio,
     CgtPortfolioAdd, CgtPortfolioImport, CgtReconcile, CgtReport, CgtRounding, CgtSplit,
 };
-pub use self::db::Db;
+pub use self::db::{Db, Migrate};
 pub use self::home::{Backup, Client, Completions, Doctor, Health, Man, Restore, Setup};
 pub use self::keys::{KeyProfile, Keys};
 pub use self::noema::{Noema, NoemaExport, NoemaImport, NoemaReplay};
@@ -85,6 +85,8 @@ pub enum Command {
     /// Set up, migrate and check a PostgreSQL database for the stores
     #[command(subcommand)]
     Db(Db),
+    /// Move a user's data between a home folder and a PostgreSQL database, and compare both sides
+    Migrate(Migrate),
     /// Check installation, home folder, stores and optional programs
     Doctor(Doctor),
     /// Ask a running server whether it is ready; exit status 1 if not

@@ -92,9 +92,6 @@ pub(crate) fn build(
 ) -> Result<PackSet, Failure> {
     let mut built = PackSet::default();
     let selected = select(&config.packs)?;
-    if matches!(data, PackData::Persistent(_)) {
-        stores::require_served(&selected.iter().map(|def| def.name).collect::<Vec<_>>())?;
-    }
     for def in selected {
         let settings = config.pack_settings.get(def.name).cloned().unwrap_or_default();
         let over = |data: &PackData| PackConfig {
@@ -215,7 +212,7 @@ fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
     let settings =
         config.settings.clone().try_into().map_err(|error| bad_settings("cgt", &error))?;
     let portfolios = match &config.data {
-        PackData::Persistent(home) => stores::portfolios(home),
+        PackData::Persistent(home) => stores::portfolios(home, &config.tenant),
         PackData::Ephemeral => panoply_cgt::store::in_memory(),
         PackData::Sample => panoply_cgt::tools::sample::store()
             .map_err(|error| Failure::work(format!("cannot make the sample: {error}")))?,
@@ -309,7 +306,7 @@ fn backtest(config: &PackConfig) -> Result<Pack, Failure> {
         let store = panoply_backtest::store::memory::MemoryStore::default();
         return Ok(panoply_backtest::tools::pack(Arc::new(store)));
     };
-    let WithLog { store, log } = stores::runs(home)?;
+    let WithLog { store, log } = stores::runs(home, &config.tenant)?;
     let counted = Arc::clone(&store);
     let pack = panoply_backtest::tools::pack(store).with_mutation_log(log);
     let count = move || {
@@ -333,7 +330,7 @@ fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
     let secret = |name: &str| Environment::default().secret(name);
     let built = match &config.data {
         PackData::Persistent(home) => {
-            let WithLog { store: user_store, log } = stores::documents(home);
+            let WithLog { store: user_store, log } = stores::documents(home, &config.tenant);
             let ingest = match config.tenant.is_local() {
                 true => ttm_ingest(&settings, home, &[])?,
                 // The folders of the settings belong to the local tenant.

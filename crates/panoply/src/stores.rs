@@ -16,6 +16,7 @@ use panoply_contract::mutation::MutationLog;
 use panoply_contract::tenant::TenantId;
 use panoply_noema::store::{OpenError, SqliteStore as SqliteCards, Store as CardStore};
 use panoply_store::mutations::SqliteMutationLog;
+use panoply_store::users::UsersError;
 use panoply_store::{
     ApiKeys, DeferredAuditLog, Home, KernelDb, KernelStore, SqliteApiKeys, SqliteAuditLog,
     SqliteUsers, StoreError, Users,
@@ -35,9 +36,6 @@ pub(crate) mod database;
 #[path = "stores/no_database.rs"]
 pub(crate) mod database;
 
-/// Packs whose data a database server keeps, or that have none.
-const SERVED: [&str; 3] = ["rmf", "noema", "conformance"];
-
 /// Chooses the backend for a command; refuses a command that a database server cannot serve.
 pub(crate) fn choose(command: &Command, session: &Session) -> Result<(), Failure> {
     // Commands that need valid settings report invalid ones themselves.
@@ -53,15 +51,12 @@ pub(crate) fn choose(command: &Command, session: &Session) -> Result<(), Failure
 fn not_served(command: &Command) -> Option<&'static str> {
     const LOCAL: &str = "this command acts on the local tenant, which a database server has not";
     const FILES: &str = "this command works on files of the home";
-    const NOT_YET: &str = "the data of this pack are not served from a database server yet";
     match command {
         Command::Stdio(_) | Command::Call(_) => Some(LOCAL),
         Command::Backup(_) | Command::Restore(_) | Command::Doctor(_) => Some(FILES),
-        Command::Noema(_) => Some(LOCAL),
-        Command::Backtest(_) | Command::Ttm(_) | Command::Cgt(_) => Some(NOT_YET),
-        Command::Users(cli::Users::Export { .. } | cli::Users::Erase { .. }) => {
-            Some("users are not exported or erased on a database server yet")
-        }
+        // Started by a server, for one file.
+        Command::Ttm(cli::Ttm::ReadDocument(_)) => None,
+        Command::Noema(_) | Command::Cgt(_) | Command::Backtest(_) | Command::Ttm(_) => Some(LOCAL),
         Command::Audit(cli::Audit::Verify { .. } | cli::Audit::Show { .. }) => None,
         Command::Audit(_) => Some(FILES),
         Command::Http(_)
@@ -72,6 +67,7 @@ fn not_served(command: &Command) -> Option<&'static str> {
         | Command::Keys(_)
         | Command::Users(_)
         | Command::Db(_)
+        | Command::Migrate(_)
         | Command::Health(_)
         | Command::Setup(_)
         | Command::Rmf(_)
@@ -80,22 +76,32 @@ fn not_served(command: &Command) -> Option<&'static str> {
     }
 }
 
+/// The tenant of a home that a name stands for: the user of this name, and the local tenant of a
+/// home without users.
+pub(crate) fn tenant_in_files(home: &Home, name: &str) -> Result<TenantId, UsersError> {
+    if !home.keys().exists() {
+        return Ok(TenantId::local());
+    }
+    let users = SqliteUsers::open(&home.keys())?;
+    match users.list()?.is_empty() {
+        true => Ok(TenantId::local()),
+        false => Ok(users.person(name)?.id),
+    }
+}
+
+/// The kernel's store in the files of a home, whatever the backend is.
+pub(crate) fn kernel_in_files(home: &Home) -> Result<Arc<dyn KernelStore>, StoreError> {
+    Ok(KernelDb::open(&home.kernel())?.0)
+}
+
 /// Whether the stores are on a database server.
 pub(crate) fn is_server() -> bool {
     database::server().is_some()
 }
 
-/// Refuses packs whose data are not served from the database server yet.
-pub(crate) fn require_served(packs: &[&str]) -> Result<(), Failure> {
-    if !is_server() {
-        return Ok(());
-    }
-    let missing: Vec<&str> = packs.iter().filter(|pack| !SERVED.contains(pack)).copied().collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let message = format!("not served from a database server yet: {}", missing.join(", "));
-    Err(Failure::usage(message).hint("name the packs to serve, such as `panoply http rmf noema`"))
+/// Whether a tenant may have data of a pack. `home` is that of the tenant.
+pub(crate) fn has_data(home: &Home, pack: &str) -> bool {
+    is_server() || home.pack(pack).exists()
 }
 
 /// A store of a pack with its mutation log.
@@ -104,8 +110,11 @@ pub(crate) struct WithLog<S: ?Sized> {
     pub(crate) log: Arc<dyn MutationLog>,
 }
 
-/// Portfolios of the cgt pack.
-pub(crate) fn portfolios(home: &Home) -> Arc<dyn PortfolioStore> {
+/// Portfolios of the cgt pack. `home` is that of the tenant.
+pub(crate) fn portfolios(home: &Home, tenant: &TenantId) -> Arc<dyn PortfolioStore> {
+    if let Some(server) = database::server() {
+        return server.portfolios(home, tenant);
+    }
     Arc::new(SqlitePortfolios::at(home.pack("cgt")))
 }
 
@@ -129,8 +138,11 @@ fn machine_zone() -> panoply_noema::fsrs::Zone {
     panoply_noema::fsrs::Zone::of(&crate::env_vars::time_zone(), now)
 }
 
-/// Runs of the backtest pack.
-pub(crate) fn runs(home: &Home) -> Result<WithLog<dyn RunStore>, Failure> {
+/// Runs of the backtest pack. `home` is that of the tenant.
+pub(crate) fn runs(home: &Home, tenant: &TenantId) -> Result<WithLog<dyn RunStore>, Failure> {
+    if let Some(server) = database::server() {
+        return Ok(server.runs(home, tenant));
+    }
     let store = SqliteRuns::open(&home.pack("backtest")).map_err(|error| {
         let failure = Failure::work(format!("the backtest runs cannot be opened: {error}"));
         match error {
@@ -145,8 +157,11 @@ pub(crate) fn runs(home: &Home) -> Result<WithLog<dyn RunStore>, Failure> {
     Ok(WithLog { log: Arc::new(SqliteMutationLog(Arc::clone(&store))), store })
 }
 
-/// Documents and jobs of the ttm pack.
-pub(crate) fn documents(home: &Home) -> WithLog<dyn JobStore> {
+/// Documents and jobs of the ttm pack. `home` is that of the tenant.
+pub(crate) fn documents(home: &Home, tenant: &TenantId) -> WithLog<dyn JobStore> {
+    if let Some(server) = database::server() {
+        return server.documents(home, tenant);
+    }
     let store = Arc::new(SqliteUserStore::at(home.pack("ttm")));
     WithLog { log: Arc::new(SqliteMutationLog(Arc::clone(&store))), store }
 }

@@ -233,13 +233,7 @@ impl Store for SqliteStore {
             return Err(LogError::ConcurrentWriter);
         }
         self.seals().insert(id, lock);
-        let file = self.file(id, "sealing");
-        remove(&file)?;
-        let connection =
-            migrate::open(&file, Durability::Normal, RUN_MIGRATIONS).map_err(LogError::store)?;
-        disable_journal(&connection)
-            .map_err(|source| LogError::store(store_error(&file, source)))?;
-        Ok(Arc::new(SqliteBlobs::of(file, Access::Sealing, connection)))
+        sealing_blobs(self.file(id, "sealing"))
     }
 
     fn abandon_seal(&self, id: Guid) -> Result<(), LogError> {
@@ -253,15 +247,7 @@ impl Store for SqliteStore {
     fn finish_seal(&self, record: &RunRecord) -> Result<(), LogError> {
         let _lock = self.seals().remove(&record.id);
         let (sealing, run) = (self.file(record.id, "sealing"), self.file(record.id, "run"));
-        // Leaves WAL mode so that the run is one file, which is complete and synced before the rename.
-        let connection = sqlite::open(&sealing, Durability::Full).map_err(LogError::store)?;
-        connection
-            .pragma_update(None, "journal_mode", "DELETE")
-            .map_err(|source| LogError::store(store_error(&sealing, source)))?;
-        drop(connection);
-        fsync(&sealing)?;
-        fs::rename(&sealing, &run).map_err(LogError::store)?;
-        fsync(&self.folder)?;
+        publish_sealed(&sealing, &run, &self.folder)?;
         self.save_and_bump_version(record)?;
         // The open file is deleted before the lock: the next process that takes the lock must not
         // find it.
@@ -297,6 +283,79 @@ impl Store for SqliteStore {
             .and_then(|mut statement| statement.query_row((), |row| row.get::<_, i64>(0)));
         number.map_or(0, i64::cast_unsigned)
     }
+}
+
+/// Sealed runs as files of a folder, for a backend that has only the catalog and open runs.
+#[derive(Debug)]
+pub struct SealedFiles {
+    folder: PathBuf,
+}
+
+impl SealedFiles {
+    /// The files of a folder, which need not exist.
+    pub const fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    fn file(&self, id: Guid, extension: &str) -> PathBuf {
+        self.folder.join(format!("{id}.{extension}"))
+    }
+
+    /// Creates an empty place for the blobs of a seal. `seal` tells it from a seal of another
+    /// process; what earlier seals left is deleted.
+    pub fn create(&self, id: Guid, seal: &str) -> Result<Arc<dyn Blobs>, LogError> {
+        let is_left = |path: &PathBuf| {
+            let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+            name.starts_with(&format!("{id}.")) && name.ends_with(".sealing")
+        };
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(is_left).try_for_each(|path| remove(&path))?;
+        sealing_blobs(self.file(id, &format!("{seal}.sealing")))
+    }
+
+    /// Syncs the output of a seal and makes it the run.
+    pub fn publish(&self, id: Guid, seal: &str) -> Result<(), LogError> {
+        let sealing = self.file(id, &format!("{seal}.sealing"));
+        publish_sealed(&sealing, &self.file(id, "run"), &self.folder)
+    }
+
+    /// Deletes the output of a seal.
+    pub fn discard(&self, id: Guid, seal: &str) -> Result<(), LogError> {
+        remove(&self.file(id, &format!("{seal}.sealing")))
+    }
+
+    /// The blobs of a sealed run; `None` if its file is missing.
+    pub fn open(&self, id: Guid) -> Option<Arc<dyn Blobs>> {
+        let file = self.file(id, "run");
+        let blobs = SqliteBlobs { file, access: Access::Sealed, idle: Mutex::default() };
+        blobs.file.exists().then(|| Arc::new(blobs) as Arc<dyn Blobs>)
+    }
+
+    /// Deletes a sealed run.
+    pub fn remove(&self, id: Guid) -> Result<(), LogError> {
+        remove(&self.file(id, "run"))
+    }
+}
+
+/// An empty file for the output of a seal.
+fn sealing_blobs(file: PathBuf) -> Result<Arc<dyn Blobs>, LogError> {
+    remove(&file)?;
+    let connection =
+        migrate::open(&file, Durability::Normal, RUN_MIGRATIONS).map_err(LogError::store)?;
+    disable_journal(&connection).map_err(|source| LogError::store(store_error(&file, source)))?;
+    Ok(Arc::new(SqliteBlobs::of(file, Access::Sealing, connection)))
+}
+
+/// Leaves WAL mode so that the run is one file, which is complete and synced before the rename.
+fn publish_sealed(sealing: &Path, run: &Path, folder: &Path) -> Result<(), LogError> {
+    let connection = sqlite::open(sealing, Durability::Full).map_err(LogError::store)?;
+    connection
+        .pragma_update(None, "journal_mode", "DELETE")
+        .map_err(|source| LogError::store(store_error(sealing, source)))?;
+    drop(connection);
+    fsync(sealing)?;
+    fs::rename(sealing, run).map_err(LogError::store)?;
+    fsync(folder)
 }
 
 fn read_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRecord> {

@@ -9,13 +9,13 @@ CREATE TABLE noema.collection (
     secret  bytea NOT NULL
 );
 
--- Rows that were deleted, for copies that still have them.
+-- Rows that were deleted, for copies that still have them. `key` is a JSON array.
 CREATE TABLE noema.removed (
     tenant      text COLLATE "C" NOT NULL,
     row_version bigint NOT NULL,
     of_table    text COLLATE "C" NOT NULL,
-    id          bigint NOT NULL,
-    PRIMARY KEY (tenant, row_version, of_table, id)
+    key         text COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant, row_version, of_table, key)
 );
 
 CREATE TABLE noema.deck (

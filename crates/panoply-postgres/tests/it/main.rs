@@ -10,11 +10,16 @@
 
 mod audit;
 mod audit_attacks;
+mod backtest;
+mod cgt;
 mod database;
 mod isolation;
 mod kernel;
 mod killed;
 mod noema;
 mod noema_sequences;
+mod random;
 mod set_up;
 mod transactions;
+mod transfer;
+mod ttm;

@@ -37,7 +37,10 @@ pub(crate) async fn reply(kernel: &Kernel, tool: &str, input: Value) -> Result<V
             structured: Some(structured),
             is_error: false,
             ..
-        } => Ok(structured.value().get("data").cloned().unwrap_or_default()),
+        } => {
+            let value = structured.value();
+            Ok(value.get("data").cloned().unwrap_or(value))
+        }
         _ => Err(panoply_contract::compliance::error_code(&envelope).unwrap_or_default()),
     }
 }

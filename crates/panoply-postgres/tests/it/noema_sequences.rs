@@ -11,24 +11,10 @@ use serde_json::{Value, json};
 
 use crate::database::Database;
 use crate::noema::{cards, kernel, on_sqlite, reply};
+use crate::random::Random;
 
 /// Calls of a sequence. A kernel takes longer to build than all of them.
 const CALLS: usize = 64;
-
-/// A linear congruential generator (Knuth, MMIX): the same sequence for the same seed everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
-    }
-
-    fn pick<T: Clone>(&mut self, of: &[T]) -> Option<T> {
-        of.get(self.below(of.len())).cloned()
-    }
-}
 
 /// Ids that earlier replies had.
 #[derive(Default)]

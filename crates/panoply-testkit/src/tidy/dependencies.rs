@@ -107,9 +107,12 @@ const TABLE: &[(&str, &[&str])] = &[
             "futures",
             "getrandom",
             "jiff",
+            "panoply-backtest",
+            "panoply-cgt",
             "panoply-contract",
             "panoply-noema",
             "panoply-store",
+            "panoply-ttm",
             "rusqlite",
             // TLS; ureq brings both along.
             "rustls",

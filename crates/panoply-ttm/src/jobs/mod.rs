@@ -15,7 +15,7 @@ use serde_json::Value;
 
 pub use self::record::PendingRecord;
 pub use self::service::{HOW_TO_ALLOW, JobError, JobService, Settings};
-pub use self::store::JobStore;
+pub use self::store::{JobLock, JobStore};
 use crate::ingest::reader::{FileKind, OcrProvider};
 
 /// Job status of the contract.

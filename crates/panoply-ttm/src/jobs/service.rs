@@ -1,5 +1,6 @@
 //! Job service: accepts, reports, cancels and rolls back ingest jobs.
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use panoply_contract::error::ToolError;
 use panoply_contract::mutation::MutationRecord;
 
 use super::lock::Lock;
-use super::{Job, JobStore, Request, Status, detail};
+use super::{Job, JobLock, JobStore, Request, Status, detail};
 use crate::ingest::reader::Limits;
 use crate::ingest::reader::child::ReaderCommand;
 use crate::papers::UserStoreError;
@@ -68,7 +69,14 @@ pub enum JobError {
 #[derive(Debug)]
 pub struct AcceptedJob {
     pub(super) job: Job,
-    pub(super) _alive: Lock,
+    pub(super) _alive: Alive,
+}
+
+/// Shows other processes that a job is alive, until it is dropped.
+#[derive(Debug)]
+pub(super) enum Alive {
+    File(#[expect(dead_code, reason = "the lock is the open file")] Lock),
+    Store(#[expect(dead_code, reason = "the lock is released on drop")] Box<dyn Any + Send + Sync>),
 }
 
 impl From<ToolError> for JobError {
@@ -90,7 +98,7 @@ impl JobService {
 
     /// Stores a new job for this process. The id must be new.
     pub fn accept(&self, id: &str, request: Request) -> Result<AcceptedJob, JobError> {
-        let Some(alive) = Lock::take(&self.lock_of(id))? else {
+        let Some(alive) = self.take_lock(id)? else {
             return Err(JobError::NotNow(format!("job `{id}` is already running")));
         };
         let job = Job {
@@ -175,7 +183,7 @@ impl JobService {
         if job.status.is_over() {
             return Ok(job);
         }
-        let Some(_lock) = Lock::take(&self.lock_of(&job.id))? else { return Ok(job) };
+        let Some(_lock) = self.take_lock(&job.id)? else { return Ok(job) };
         // The job may have finished between the read and the lock.
         if let Some(now) = self.store.job(&job.id)?
             && now.status.is_over()
@@ -216,6 +224,15 @@ impl JobService {
         // Leftovers are harmless: each job has its own directory.
         let _ = std::fs::remove_dir_all(self.scratch(id));
         let _ = std::fs::remove_file(self.lock_of(id));
+    }
+
+    /// Takes the lock of a job; `None` while another process has it.
+    fn take_lock(&self, id: &str) -> Result<Option<Alive>, JobError> {
+        Ok(match self.store.lock_job(id)? {
+            JobLock::File => Lock::take(&self.lock_of(id))?.map(Alive::File),
+            JobLock::Taken(lock) => Some(Alive::Store(lock)),
+            JobLock::Busy => None,
+        })
     }
 
     fn lock_of(&self, id: &str) -> PathBuf {

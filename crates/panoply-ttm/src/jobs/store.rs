@@ -8,6 +8,17 @@ use crate::papers::UserStoreError;
 use crate::search::UserStore;
 use crate::user_data::UserDocument;
 
+/// The lock of a running job, which ends with its process.
+#[derive(Debug)]
+pub enum JobLock {
+    /// The store has none: all processes are on one machine and lock a file.
+    File,
+    /// Taken; it is released on drop.
+    Taken(Box<dyn std::any::Any + Send + Sync>),
+    /// Another process has it.
+    Busy,
+}
+
 /// Stores jobs and their logs, visible to all processes, next to the documents that they add.
 pub trait JobStore: UserStore {
     /// Stores a new job.
@@ -27,6 +38,11 @@ pub trait JobStore: UserStore {
     /// Removes everything that a job added and updates the job; returns the number of documents.
     fn undo_job(&self, job: &Job, record: Option<&MutationRecord>)
     -> Result<usize, UserStoreError>;
+
+    /// Tries to take the lock of a job, for processes of several machines.
+    fn lock_job(&self, _id: &str) -> Result<JobLock, UserStoreError> {
+        Ok(JobLock::File)
+    }
 
     /// Finds a job.
     fn job(&self, id: &str) -> Result<Option<Job>, UserStoreError>;

@@ -1,6 +1,6 @@
-//! The flags of `panoply db`.
+//! The flags of `panoply db` and `panoply migrate`.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 /// `panoply db`.
 #[derive(Debug, Subcommand)]
@@ -23,4 +23,22 @@ pub enum Db {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// `panoply migrate`. One side is a home, the other a database.
+#[derive(Debug, Args)]
+pub struct Migrate {
+    /// Where the data are: sqlite:FOLDER or postgres://ROLE@HOST/DATABASE
+    #[arg(long, value_name = "STORE")]
+    pub from: String,
+    /// Where they go; a target that has other data is not changed
+    #[arg(long, value_name = "STORE")]
+    pub to: String,
+    /// The user in the database, created if missing, and in the home; of a home without users, the
+    /// data of the home itself
+    #[arg(long, value_name = "NAME")]
+    pub user: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -23,6 +23,7 @@ use panoply_cgt::tools::{
     stored_transactions,
 };
 use panoply_contract::error::ToolError;
+use panoply_contract::tenant::TenantId;
 use serde_json::{Map, Value, json};
 
 use super::{Session, call};
@@ -61,7 +62,7 @@ fn run_report(report: &CgtReport, session: &Session) -> Result<ExitCode, Failure
     let settings = settings(session)?;
     let rows = match &report.portfolio {
         Some(portfolio) => {
-            let store = stores::portfolios(&session.required_home()?);
+            let store = stores::portfolios(&session.required_home()?, &TenantId::local());
             let (rows, notices) = stored_transactions(store, portfolio).map_err(refused)?;
             notices.iter().for_each(|note| notice(format_args!("note: {note}")));
             rows

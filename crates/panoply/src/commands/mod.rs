@@ -18,6 +18,7 @@ mod health;
 mod http;
 mod keys;
 mod man;
+mod migrate;
 mod noema;
 mod operation;
 mod parameters;
@@ -54,6 +55,7 @@ pub(crate) fn run(command: Command, session: &Session) -> Result<ExitCode, Failu
     stores::choose(&command, session)?;
     match command {
         Command::Db(db) => db::run(&db, session),
+        Command::Migrate(migrate) => migrate::run(&migrate, session),
         Command::Stdio(stdio) => stdio::run(&stdio, session),
         Command::Http(http) => http::run(http, session),
         Command::Call(call) => call::run(&call, session),

@@ -1,7 +1,11 @@
 //! The stores on a PostgreSQL server.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use jiff::Timestamp;
+use panoply_backtest::store::Store as RunStore;
+use panoply_cgt::store::PortfolioStore;
 use panoply_contract::audit::AuditLog;
 use panoply_contract::tenant::TenantId;
 use panoply_noema::fsrs::Zone;
@@ -9,13 +13,20 @@ use panoply_noema::store::Store as CardStore;
 use panoply_postgres::audit_verify::{self, Verification};
 use panoply_postgres::schema::{self, Names};
 pub(crate) use panoply_postgres::schema::{Finding, Verdict};
+use panoply_postgres::tenant_data;
+pub(crate) use panoply_postgres::tenant_data::TableRows;
 use panoply_postgres::{
-    Postgres, PostgresApiKeys, PostgresAuditLog, PostgresCards, PostgresKernelStore, PostgresUsers,
-    Settings, noema,
+    Postgres, PostgresApiKeys, PostgresAuditLog, PostgresCards, PostgresDocuments,
+    PostgresKernelStore, PostgresPortfolios, PostgresRuns, PostgresUsers, Settings, transfer,
+    working_copy,
 };
 use panoply_store::audit_log::Head;
+use panoply_store::transfer::{Direction, Transferred};
+use panoply_store::users::UsersError;
 use panoply_store::{ApiKeys, Home, KernelStore, StoreError, Users};
+use panoply_ttm::jobs::JobStore;
 
+use super::WithLog;
 use crate::config::StoreSettings;
 
 static SERVER: OnceLock<Server> = OnceLock::new();
@@ -72,6 +83,35 @@ pub(crate) fn check(store: &StoreSettings) -> Result<Vec<Finding>, StoreError> {
     schema::check(&Postgres::new(&settings(store)?)?)
 }
 
+/// Moves the data of a user between the files of a home and the database.
+pub(crate) fn transfer(
+    store: &StoreSettings,
+    direction: Direction,
+    home: &Home,
+    user: &str,
+    now: Timestamp,
+) -> Result<Vec<Transferred>, UsersError> {
+    let server = Postgres::new(&settings(store)?)?;
+    let users = PostgresUsers(Arc::clone(&server));
+    let tenant = match users.person(user) {
+        Err(UsersError::UnknownUser(_)) if direction == Direction::ToServer => {
+            users.add(user, None, now)?.id
+        }
+        found => found?.id,
+    };
+    let in_home = super::tenant_in_files(home, user)?;
+    let kernel = super::kernel_in_files(home)?;
+    let moving = transfer::Move {
+        direction,
+        server: &server,
+        tenant: &tenant,
+        home,
+        in_home: &in_home,
+        kernel: kernel.as_ref(),
+    };
+    Ok(moving.run()?)
+}
+
 /// A server with its pool of connections.
 #[derive(Debug)]
 pub(crate) struct Server(Arc<Postgres>);
@@ -85,6 +125,16 @@ impl Server {
         Arc::new(PostgresUsers(Arc::clone(&self.0)))
     }
 
+    /// All rows of a tenant.
+    pub(crate) fn rows(&self, tenant: &TenantId) -> Result<Vec<TableRows>, StoreError> {
+        tenant_data::rows(&self.0, tenant)
+    }
+
+    /// Deletes the data of packs of a tenant.
+    pub(crate) fn erase(&self, tenant: &TenantId) -> Result<(), StoreError> {
+        tenant_data::erase(&self.0, tenant)
+    }
+
     pub(crate) fn kernel(&self) -> Arc<dyn KernelStore> {
         Arc::new(PostgresKernelStore(Arc::clone(&self.0)))
     }
@@ -96,10 +146,32 @@ impl Server {
 
     /// The cards of a tenant, with copies in the cache of its home.
     pub(crate) fn cards(&self, home: &Home, tenant: &TenantId, zone: Zone) -> Arc<dyn CardStore> {
-        let folder = noema::copies_of_this_process(&home.folder().join("cache"));
-        let cards = PostgresCards::builder(Arc::clone(&self.0), tenant.clone(), folder);
+        let cards = PostgresCards::builder(Arc::clone(&self.0), tenant.clone(), copies(home));
         Arc::new(cards.with_default_zone(zone).build())
     }
+
+    /// The portfolios of a tenant, with copies in the cache of its home.
+    pub(crate) fn portfolios(&self, home: &Home, tenant: &TenantId) -> Arc<dyn PortfolioStore> {
+        Arc::new(PostgresPortfolios::new(Arc::clone(&self.0), tenant.clone(), copies(home)))
+    }
+
+    /// The documents of a tenant, with copies in the cache of its home.
+    pub(crate) fn documents(&self, home: &Home, tenant: &TenantId) -> WithLog<dyn JobStore> {
+        let store = PostgresDocuments::new(Arc::clone(&self.0), tenant.clone(), copies(home));
+        WithLog { log: store.mutation_log(), store: Arc::new(store) }
+    }
+
+    /// The runs of a tenant, with sealed runs in its home.
+    pub(crate) fn runs(&self, home: &Home, tenant: &TenantId) -> WithLog<dyn RunStore> {
+        let folder = home.packs().join("backtest");
+        let store = Arc::new(PostgresRuns::new(Arc::clone(&self.0), tenant.clone(), folder));
+        WithLog { log: store.mutation_log(), store }
+    }
+}
+
+/// Folder of this process for the copies of a tenant.
+fn copies(home: &Home) -> PathBuf {
+    working_copy::copies_of_this_process(&home.folder().join("cache"))
 }
 
 /// The audit log of the server.

@@ -3,13 +3,20 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use panoply_backtest::store::Store as RunStore;
+use panoply_cgt::store::PortfolioStore;
 use panoply_contract::audit::AuditLog;
 use panoply_contract::tenant::TenantId;
 use panoply_noema::fsrs::Zone;
 use panoply_noema::store::Store as CardStore;
 use panoply_store::audit_log::{Fault, Head};
+use panoply_store::transfer::{Direction, Transferred};
+use panoply_store::users::UsersError;
 use panoply_store::{ApiKeys, Home, KernelStore, StoreError, Users};
+use panoply_ttm::jobs::JobStore;
 
+use super::WithLog;
 use crate::config::StoreSettings;
 
 fn refused<T>() -> Result<T, StoreError> {
@@ -33,6 +40,16 @@ pub(crate) fn check(_: &StoreSettings) -> Result<Vec<Finding>, StoreError> {
     refused()
 }
 
+pub(crate) fn transfer(
+    _: &StoreSettings,
+    _: Direction,
+    _: &Home,
+    _: &str,
+    _: Timestamp,
+) -> Result<Vec<Transferred>, UsersError> {
+    Ok(refused()?)
+}
+
 pub(crate) const fn server() -> Option<&'static Server> {
     None
 }
@@ -54,6 +71,14 @@ impl Server {
         match self.0 {}
     }
 
+    pub(crate) fn rows(&self, _: &TenantId) -> Result<Vec<TableRows>, StoreError> {
+        match self.0 {}
+    }
+
+    pub(crate) fn erase(&self, _: &TenantId) -> Result<(), StoreError> {
+        match self.0 {}
+    }
+
     pub(crate) fn kernel(&self) -> Arc<dyn KernelStore> {
         match self.0 {}
     }
@@ -65,6 +90,25 @@ impl Server {
     pub(crate) fn cards(&self, _: &Home, _: &TenantId, _: Zone) -> Arc<dyn CardStore> {
         match self.0 {}
     }
+
+    pub(crate) fn portfolios(&self, _: &Home, _: &TenantId) -> Arc<dyn PortfolioStore> {
+        match self.0 {}
+    }
+
+    pub(crate) fn documents(&self, _: &Home, _: &TenantId) -> WithLog<dyn JobStore> {
+        match self.0 {}
+    }
+
+    pub(crate) fn runs(&self, _: &Home, _: &TenantId) -> WithLog<dyn RunStore> {
+        match self.0 {}
+    }
+}
+
+/// Rows of a table.
+pub(crate) struct TableRows {
+    pub(crate) schema: String,
+    pub(crate) table: String,
+    pub(crate) rows: Vec<String>,
 }
 
 /// There is none.

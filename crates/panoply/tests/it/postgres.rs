@@ -56,7 +56,7 @@ fn two_servers_share_a_database_and_survive_its_crash() {
     let ann = two.run(&["keys", "create", "laptop", "--user", "ann"]).good();
     let bob = two.run(&["keys", "create", "laptop", "--user", "bob"]).good();
 
-    let packs = ["rmf", "noema"];
+    let packs = ["rmf", "cgt", "backtest", "noema", "ttm"];
     let servers = [one.http(&packs), two.http(&packs)];
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
     let anonymous = servers[0].client().post("/mcp", &list);
@@ -67,6 +67,15 @@ fn two_servers_share_a_database_and_survive_its_crash() {
         listed["decks"].as_array().unwrap().len()
     };
     assert_eq!((decks(&servers[1], &ann), decks(&servers[1], &bob)), (1, 0));
+    let portfolios = |server: &HttpServer, key: &str, tool: &str, arguments: Value| {
+        let asked = json!({"name": tool, "arguments": arguments});
+        let reply = with_key(server, key).rpc("/mcp", "tools/call", asked);
+        reply["result"]["structuredContent"]["portfolios"].as_array().map_or(0, Vec::len)
+    };
+    portfolios(&servers[0], &ann, "create_portfolio", json!({"name": "Shares"}));
+    let portfolios =
+        |server: &HttpServer, key: &str| portfolios(server, key, "list_portfolios", json!({}));
+    assert_eq!((portfolios(&servers[1], &ann), portfolios(&servers[1], &bob)), (1, 0));
     assert!(!one.home().join("audit.db").exists(), "no file stands in for the database");
     assert!(!one.home().join("keys.db").exists() && !one.home().join("kernel.db").exists());
 
@@ -83,6 +92,19 @@ fn two_servers_share_a_database_and_survive_its_crash() {
     call(&with_key(&servers[1], &ann), "create-card", card);
     drop((servers, third));
 
+    let exported = one.path("exported");
+    one.run(&["users", "export", "ann", &exported.display().to_string()]).good();
+    let written = |name: &str| std::fs::read_to_string(exported.join(name)).unwrap();
+    assert!(written("tables/noema/deck.jsonl").contains("Thai"));
+    assert!(written("portfolios.jsonl").contains("Shares"));
+    assert!(written("audit.jsonl").contains("create-card"));
+    assert!(exported.join("cards.apkg").exists());
+    one.run(&["users", "erase", "ann", "--yes"]).good();
+    let left = "SELECT (SELECT count(*) FROM noema.card) + (SELECT count(*) FROM cgt.portfolio)";
+    assert_eq!(database.psql("postgres", "panoply", left).unwrap(), "0");
+    let refused = one.run(&["users", "export", "ann", &exported.display().to_string()]);
+    assert_eq!(refused.status, Some(1), "{refused:?}");
+
     let shown = one.run(&["audit", "show", "--tool", "create-card"]).good();
     assert!(shown.contains("create-card"), "{shown}");
     let verified = two.run(&["audit", "verify"]).good();
@@ -92,13 +114,41 @@ fn two_servers_share_a_database_and_survive_its_crash() {
 }
 
 #[test]
+fn home_moves_into_a_database_and_a_difference_ends_with_status_1() {
+    let database = PostgresServer::start();
+    let (files, server) = (Place::new(), home_of(&database));
+    server.run(&["db", "init", "--admin", &database.admin_url()]).good();
+    files.run(&["call", "create-deck", r#"{"name": "Thai"}"#]).good();
+    let home = format!("sqlite:{}", files.home().display());
+    let url = database.app_url();
+    let there = ["migrate", "--from", &home, "--to", &url, "--user", "ann"];
+    let copied = files.run(&there).good();
+    assert!(copied.contains("copied") && copied.contains("Both sides are the same"), "{copied}");
+    let again = files.run(&there).good();
+    assert!(again.contains("unchanged") && !again.contains("copied"), "{again}");
+    let key = server.run(&["keys", "create", "laptop", "--user", "ann"]).good();
+    let running = server.http(&["noema"]);
+    let decks = call(&with_key(&running, &key), "list-decks", json!({}));
+    assert_eq!(decks["decks"][0]["name"], json!("Thai"));
+    call(&with_key(&running, &key), "create-deck", json!({"name": "Added later"}));
+    drop(running);
+    let differs = files.run(&there);
+    assert_eq!(differs.status, Some(1), "{differs:?}");
+    assert!(differs.out.contains("The sides differ: noema"), "{differs:?}");
+    let back = Place::new();
+    let to = format!("sqlite:{}", back.home().display());
+    back.run(&["migrate", "--from", &url, "--to", &to, "--user", "ann"]).good();
+    let listed = back.run(&["call", "list-decks"]).good();
+    assert!(listed.contains("Added later"), "{listed}");
+    let wrong = files.run(&["migrate", "--from", &home, "--to", &to, "--user", "ann"]);
+    assert_eq!(wrong.status, Some(2), "{wrong:?}");
+}
+
+#[test]
 fn what_the_database_does_not_have_is_refused_by_name() {
     // Refused before a connection is opened.
     let place = Place::new();
     place.file("home/config.toml", "[store]\nurl = 'postgres://a@127.0.0.1:1/b'\n");
-    let all = place.run(&["http", "--listen", "127.0.0.1:0"]);
-    assert_eq!(all.status, Some(2), "{all:?}");
-    assert!(all.err.contains("cgt, backtest, ttm"), "{all:?}");
     let refused: [&[&str]; 5] = [
         &["stdio"],
         &["backup", "x"],

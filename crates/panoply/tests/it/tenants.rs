@@ -10,10 +10,12 @@ mod sharing;
 mod surfaces;
 pub(crate) mod two_tenants;
 
+use panoply_testkit::postgres::PostgresServer;
 use serde_json::{Value, json};
 
 use self::random_calls::RandomCalls;
 use self::two_tenants::{Actor, RUN, TwoTenants};
+use crate::place::Place;
 
 #[test]
 fn no_canary_of_a_tenant_is_in_a_reply_to_another() {
@@ -32,6 +34,36 @@ fn no_canary_of_a_tenant_is_in_a_reply_to_another_long() {
     let world = TwoTenants::separate().with_documents().with_package();
     let items = shares::items(&world);
     let found = RandomCalls::new(&world, 0xf00d).with_items(items).run(10_000);
+    assert_eq!(found.leaks, Vec::<String>::new());
+    found.assert_coverage();
+    found.assert_shared();
+}
+
+/// A home whose stores are on a server.
+fn on_postgresql(database: &PostgresServer) -> Place {
+    let place = Place::new();
+    place.file("home/config.toml", &format!("[store]\nurl = '{}'\n", database.app_url()));
+    place.run(&["db", "init", "--admin", &database.admin_url()]).good();
+    place
+}
+
+#[test]
+fn no_canary_of_a_tenant_is_in_a_reply_to_another_on_postgresql() {
+    let database = PostgresServer::start();
+    let world = TwoTenants::in_place(on_postgresql(&database)).with_documents().with_package();
+    let items = shares::items(&world);
+    let found = RandomCalls::new(&world, 0x5eed).with_items(items).run(200);
+    assert_eq!(found.leaks, Vec::<String>::new());
+}
+
+/// Run by `./test --long`.
+#[test]
+#[ignore = "2,000 calls take minutes"]
+fn no_canary_of_a_tenant_is_in_a_reply_to_another_long_on_postgresql() {
+    let database = PostgresServer::start();
+    let world = TwoTenants::in_place(on_postgresql(&database)).with_documents().with_package();
+    let items = shares::items(&world);
+    let found = RandomCalls::new(&world, 0xf00d).with_items(items).run(2_000);
     assert_eq!(found.leaks, Vec::<String>::new());
     found.assert_coverage();
     found.assert_shared();

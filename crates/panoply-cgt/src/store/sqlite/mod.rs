@@ -18,9 +18,11 @@ use rusqlite::{Connection, TransactionBehavior};
 use self::write::Writer;
 use super::{Change, Portfolio, PortfolioError, PortfolioStore, PortfolioWriter, Summary};
 
+/// Tables and indexes.
+pub const SCHEMA: &str = include_str!("schema.sql");
+
 /// Released migrations are never edited; append a new one.
-const STEPS: &[Migration] =
-    &[Migration { name: "portfolios", sql: include_str!("schema.sql") }, mutations::MIGRATION];
+const STEPS: &[Migration] = &[Migration { name: "portfolios", sql: SCHEMA }, mutations::MIGRATION];
 
 impl From<rusqlite::Error> for PortfolioError {
     fn from(error: rusqlite::Error) -> Self {
@@ -46,6 +48,11 @@ impl SqlitePortfolios {
     /// Creates an empty store in memory.
     pub fn in_memory() -> Self {
         Self::of(None)
+    }
+
+    /// Wraps a connection whose database has [`SCHEMA`] and the mutation table.
+    pub fn from_connection(connection: Connection) -> Self {
+        Self { connection: Mutex::new(Some(connection)), ..Self::of(None) }
     }
 
     fn of(file: Option<PathBuf>) -> Self {

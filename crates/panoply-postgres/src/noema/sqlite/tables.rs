@@ -1,19 +1,14 @@
-//! The tables that PostgreSQL and the copy in SQLite have in common, with their columns.
+//! The tables of flashcards, with their columns.
 //!
 //! What follows from them is not stored: tags of notes and the counts of cards and reviews.
 
-use super::rows::Kind;
-
-/// A table with an integer key `id`, its first column.
-pub(super) struct Table {
-    pub(super) name: &'static str,
-    pub(super) columns: &'static [(&'static str, Kind)],
-}
+use crate::working_copy::sqlite::{Kind, Table};
 
 /// All tables, in the order in which rows are inserted.
-pub(super) const TABLES: [Table; 12] = [
+pub(super) const TABLES: &[Table] = &[
     Table {
         name: "deck",
+        key: 1,
         columns: &[
             ("id", Kind::Integer),
             ("name", Kind::Text),
@@ -30,6 +25,7 @@ pub(super) const TABLES: [Table; 12] = [
     },
     Table {
         name: "note_type",
+        key: 1,
         columns: &[
             ("id", Kind::Integer),
             ("name", Kind::Text),
@@ -43,6 +39,7 @@ pub(super) const TABLES: [Table; 12] = [
     },
     Table {
         name: "note",
+        key: 1,
         columns: &[
             ("id", Kind::Integer),
             ("guid", Kind::Text),
@@ -60,6 +57,7 @@ pub(super) const TABLES: [Table; 12] = [
     },
     Table {
         name: "past_content",
+        key: 1,
         columns: &[
             ("id", Kind::Integer),
             ("note", Kind::Integer),
@@ -71,6 +69,7 @@ pub(super) const TABLES: [Table; 12] = [
     },
     Table {
         name: "card",
+        key: 1,
         columns: &[
             ("id", Kind::Integer),
             ("note", Kind::Integer),
@@ -100,6 +99,7 @@ pub(super) const TABLES: [Table; 12] = [
     },
     Table {
         name: "review",
+        key: 1,
         columns: &[
             ("id", Kind::Integer),
             ("card", Kind::Integer),
@@ -118,6 +118,7 @@ pub(super) const TABLES: [Table; 12] = [
     },
     Table {
         name: "tally",
+        key: 1,
         columns: &[
             ("id", Kind::Integer),
             ("deck", Kind::Integer),
@@ -128,6 +129,7 @@ pub(super) const TABLES: [Table; 12] = [
     },
     Table {
         name: "session",
+        key: 1,
         columns: &[
             ("id", Kind::Integer),
             ("deck", Kind::Integer),
@@ -141,6 +143,7 @@ pub(super) const TABLES: [Table; 12] = [
     },
     Table {
         name: "action",
+        key: 1,
         columns: &[
             ("id", Kind::Integer),
             ("tool", Kind::Text),
@@ -153,13 +156,15 @@ pub(super) const TABLES: [Table; 12] = [
             ("actor", Kind::Text),
         ],
     },
-    Table { name: "learner", columns: &[("id", Kind::Integer), ("settings", Kind::Text)] },
+    Table { name: "learner", key: 1, columns: &[("id", Kind::Integer), ("settings", Kind::Text)] },
     Table {
         name: "media_content",
+        key: 1,
         columns: &[("id", Kind::Integer), ("added", Kind::Integer), ("bytes", Kind::Bytes)],
     },
     Table {
         name: "media_file",
+        key: 1,
         columns: &[
             ("id", Kind::Integer),
             ("name", Kind::Text),
@@ -173,30 +178,12 @@ pub(super) const TABLES: [Table; 12] = [
 
 #[cfg(test)]
 mod tests {
-    use panoply_noema::store::sqlite;
-    use rusqlite::Connection;
-
-    use super::*;
+    use crate::noema::Cards;
+    use crate::working_copy::sqlite::assert_columns_are_listed;
 
     #[test]
     fn every_column_of_the_sqlite_tables_is_listed() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(sqlite::SCHEMA).unwrap();
-        let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
-        let mut statement = connection.prepare(sql).unwrap();
-        let tables = statement.query_map((), |row| row.get::<_, String>(0)).unwrap();
-        let derived = ["due_count", "lane_count", "meta", "note_tag", "quarter_hour"];
-        for table in tables.map(Result::unwrap).filter(|name| !derived.contains(&name.as_str())) {
-            let listed = TABLES
-                .iter()
-                .find(|one| one.name == table)
-                .unwrap_or_else(|| panic!("the table `{table}` is not stored in PostgreSQL"));
-            let sql = format!("SELECT name FROM pragma_table_info('{table}')");
-            let mut statement = connection.prepare(&sql).unwrap();
-            let columns = statement.query_map((), |row| row.get::<_, String>(0)).unwrap();
-            let columns: Vec<String> = columns.map(Result::unwrap).collect();
-            let listed: Vec<&str> = listed.columns.iter().map(|(name, _)| *name).collect();
-            assert_eq!(listed, columns, "{table}");
-        }
+        let derived = ["due_count", "lane_count", "meta", "mutation", "note_tag", "quarter_hour"];
+        assert_columns_are_listed::<Cards>(&derived);
     }
 }

@@ -1,171 +1,154 @@
 //! The copy of a collection in a SQLite file of this replica, and how it follows the database.
 //!
 //! The file is a cache: it is made at the first use, removed with its store, and thrown away
-//! whenever it could differ from the database.
+//! whenever it could differ from the database. Temporary triggers record the keys of the rows that
+//! an action changes, of tables with any key and also where a foreign key cascades; SQLite's
+//! update hook sees neither tables without a row id nor such deletes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use panoply_noema::fsrs::Zone;
-use panoply_noema::store::{SqliteStore, sqlite as noema_sqlite};
 use panoply_store::StoreError;
-use panoply_store::migrate::{self, Migration};
-use panoply_store::mutations::{self, HasMutations as _};
-use panoply_store::sqlite::{Durability, about};
+use panoply_store::migrate;
+use panoply_store::mutations::HasMutations as _;
+use panoply_store::sqlite::{Durability, about, transact};
+use rusqlite::Connection;
 use rusqlite::types::Value as Cell;
 use tokio_postgres::Row;
 
+use super::pack::{CopiedPack, Table};
 use super::rows;
-use super::tables::TABLES;
-use crate::errors::unreadable;
 use crate::keys::get;
-use crate::server::Value;
+use crate::nul;
+use crate::server::{Statements, Value};
 use crate::values;
 
-/// The tables of the file. It never has an older version, because it is rebuilt.
-const MIGRATIONS: &[Migration] = &[
-    Migration { name: "a collection", sql: noema_sqlite::SCHEMA },
-    Migration { name: "counts", sql: noema_sqlite::TRIGGERS },
-    mutations::MIGRATION,
-];
-
-/// Rows that an action changed: ids by table.
-#[derive(Debug, Default)]
-struct Touched(BTreeMap<String, Vec<i64>>);
-
 /// A copy of a collection.
-pub(in crate::noema) struct Copy {
-    pub(in crate::noema) store: Arc<SqliteStore>,
+pub(crate) struct Copy<P: CopiedPack> {
+    pub(crate) store: Arc<P::Store>,
     /// The version of the collection that the copy has.
-    pub(in crate::noema) version: i64,
-    touched: Arc<Mutex<Touched>>,
+    pub(crate) version: i64,
+    /// Tells copies of this process apart.
+    pub(crate) number: u64,
     file: PathBuf,
 }
 
-/// What was read from the database: the changed rows of each table, and the removed rows.
-pub(in crate::noema) struct Changes {
-    rows: Vec<Vec<Vec<Cell>>>,
-    removed: Vec<(String, i64)>,
+static COPIES: AtomicU64 = AtomicU64::new(1);
+
+/// What was read from the database: the changed rows of each table, and the keys of removed rows.
+#[derive(Default)]
+pub(crate) struct Changes {
+    pub(crate) rows: Vec<Vec<Vec<Cell>>>,
+    removed: BTreeMap<String, Vec<Vec<Cell>>>,
 }
 
 impl Changes {
+    /// Rows of all tables, and no removed ones.
+    pub(crate) const fn rows(rows: Vec<Vec<Vec<Cell>>>) -> Self {
+        Self { rows, removed: BTreeMap::new() }
+    }
+
     /// Queries for the changes after a version.
-    pub(in crate::noema) fn queries(tenant: &str, after: i64) -> Vec<(String, Vec<Value>)> {
+    pub(crate) fn queries<P: CopiedPack>(tenant: &str, after: i64) -> Vec<(String, Vec<Value>)> {
         let values = || values![tenant.to_owned(), after];
         let mut queries: Vec<_> =
-            TABLES.iter().map(|table| (rows::select(table), values())).collect();
-        let sql = "SELECT of_table, id FROM noema.removed WHERE tenant = $1 AND row_version > $2";
-        queries.push((sql.to_owned(), values()));
+            P::TABLES.iter().map(|table| (rows::select(P::PACK, table), values())).collect();
+        let sql = format!(
+            "SELECT of_table, key FROM {}.removed WHERE tenant = $1 AND row_version > $2",
+            P::PACK
+        );
+        queries.push((sql, values()));
         queries
     }
 
     /// The answers to [`queries`](Self::queries).
-    pub(in crate::noema) fn of(mut answers: Vec<Vec<Row>>) -> Result<Self, StoreError> {
-        let removed = answers.pop().unwrap_or_default();
-        let removed = removed
-            .iter()
-            .map(|row| Ok((get(row, 0)?, get(row, 1)?)))
-            .collect::<Result<_, StoreError>>()?;
-        let rows = TABLES
+    pub(crate) fn of<P: CopiedPack>(mut answers: Vec<Vec<Row>>) -> Result<Self, StoreError> {
+        let mut removed = BTreeMap::<String, Vec<Vec<Cell>>>::new();
+        for row in answers.pop().unwrap_or_default() {
+            let key: String = get(&row, 1)?;
+            removed.entry(get(&row, 0)?).or_default().push(rows::key_of(&key)?);
+        }
+        let rows = P::TABLES
             .iter()
             .zip(&answers)
-            .map(|(table, rows)| rows::cells(table, rows))
+            .map(|(table, rows)| rows::cells(table.columns, rows))
             .collect::<Result<_, _>>()?;
         Ok(Self { rows, removed })
     }
 }
 
-impl Copy {
+impl<P: CopiedPack> Copy<P> {
     /// Makes a copy in a new file of this folder.
-    pub(in crate::noema) fn make(
+    pub(crate) fn make(
+        pack: &P,
         folder: &Path,
         tenant: &str,
-        secret: &[u8],
-        zone: Zone,
+        head: &[Cell],
         version: i64,
-        changes: Changes,
+        changes: &Changes,
     ) -> Result<Self, StoreError> {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(StoreError::NoRandomness)?;
-        let number = u64::from_ne_bytes(random);
-        let file = folder.join(format!("noema-{tenant}-{number:016x}.db"));
-        let mut connection = migrate::open(&file, Durability::Normal, MIGRATIONS)?;
-        let touched = Arc::new(Mutex::new(Touched::default()));
-        let seen = Arc::clone(&touched);
-        let prepare = || {
+        let name = u64::from_ne_bytes(random);
+        let file = folder.join(format!("{}-{tenant}-{name:016x}.db", P::PACK));
+        let mut connection = migrate::open(&file, Durability::Normal, P::MIGRATIONS)?;
+        let mut prepare = || {
             // What the power takes away is read from the database again.
             connection.pragma_update(None, "synchronous", "OFF")?;
-            connection.execute("UPDATE meta SET value = ?1 WHERE key = 'secret'", [secret])?;
-            panoply_store::sqlite::transact(&mut connection, |new| apply(new, &changes))?;
-            connection.update_hook(Some(
-                move |_: rusqlite::hooks::Action, _: &str, table: &str, id: i64| {
-                    lock(&seen).0.entry(table.to_owned()).or_default().push(id);
-                },
-            ))?;
-            Ok(())
+            connection.pragma_update(None, "temp_store", "MEMORY")?;
+            P::set_head(&connection, head)?;
+            transact(&mut connection, |new| apply::<P>(new, changes))?;
+            record_keys(&connection, P::TABLES)
         };
         prepare().map_err(about(&file))?;
-        // A new collection gets the built-in note types here, which are written to the database.
-        let store = SqliteStore::from_connection(connection).map_err(unreadable)?;
-        let store = Arc::new(store.with_default_zone(zone));
-        Ok(Self { store, version, touched, file })
+        // A new collection gets its first rows here, which are written to the database.
+        let store = Arc::new(pack.store(connection)?);
+        let number = COPIES.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { store, version, number, file })
     }
 
     /// Brings the copy to a version.
-    pub(in crate::noema) fn follow(
-        &mut self,
-        version: i64,
-        changes: &Changes,
-    ) -> Result<(), StoreError> {
+    pub(crate) fn follow(&mut self, version: i64, changes: &Changes) -> Result<(), StoreError> {
         let file = self.file.clone();
         self.store.with_connection(|connection| {
-            panoply_store::sqlite::transact(connection, |connection| apply(connection, changes))
-                .map_err(about(&file))
+            let mut follow = || {
+                // A changed row is deleted and inserted again, which must not cascade.
+                connection.pragma_update(None, "foreign_keys", false)?;
+                transact(connection, |connection| apply::<P>(connection, changes))?;
+                connection.pragma_update(None, "foreign_keys", true)?;
+                forget_keys(connection, P::TABLES)
+            };
+            follow().map_err(about(&file))
         })?;
-        self.store.changed_elsewhere();
-        lock(&self.touched).0.clear();
+        P::followed(&self.store);
         self.version = version;
         Ok(())
     }
 
     /// The file, which tells this copy from another one.
-    pub(in crate::noema) fn file(&self) -> &Path {
+    pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Forgets what was touched, before an action.
-    pub(in crate::noema) fn begin(&self) {
-        lock(&self.touched).0.clear();
-    }
-
     /// Statements that write what an action changed, as this version of the collection.
-    pub(in crate::noema) fn changes(
-        &self,
-        tenant: &str,
-        version: i64,
-    ) -> Result<Vec<(String, Vec<Value>)>, StoreError> {
-        let touched = std::mem::take(&mut lock(&self.touched).0);
+    pub(crate) fn changes(&self, tenant: &str, version: i64) -> Result<Statements, StoreError> {
         let file = self.file.clone();
         self.store.with_connection(|connection| {
-            let collect = || {
-                let mut statements = Vec::new();
-                for table in &TABLES {
-                    let Some(ids) = touched.get(table.name) else { continue };
-                    let mut ids = ids.clone();
-                    ids.sort_unstable();
-                    ids.dedup();
-                    statements.extend(rows::write(connection, table, &ids, tenant, version)?);
-                }
-                statements.extend(records(connection, tenant)?);
-                Ok(statements)
-            };
-            collect().map_err(about(&file))
+            let mut statements = Vec::new();
+            for table in P::TABLES {
+                let changed = changed(connection, table).map_err(about(&file))?;
+                statements.extend(rows::write(P::PACK, table, changed, tenant, version)?);
+            }
+            statements.extend(records(connection, P::PACK, tenant).map_err(about(&file))?);
+            forget_keys(connection, P::TABLES).map_err(about(&file))?;
+            Ok(statements)
         })
     }
 }
 
-impl Drop for Copy {
+impl<P: CopiedPack> Drop for Copy<P> {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm"] {
             let mut name = self.file.clone().into_os_string();
@@ -176,11 +159,63 @@ impl Drop for Copy {
     }
 }
 
+/// Creates the triggers that record keys. A rollback of an action forgets its keys, too.
+fn record_keys(connection: &Connection, tables: &[Table]) -> rusqlite::Result<()> {
+    for table in tables {
+        let (name, key) = (table.name, table.key_columns());
+        let (names, new, old) =
+            (rows::list(key, ""), rows::list(key, "new."), rows::list(key, "old."));
+        connection.execute_batch(&format!(
+            "CREATE TEMP TABLE \"touched {name}\" ({names});
+             CREATE TEMP TRIGGER \"insert {name}\" AFTER INSERT ON main.\"{name}\" BEGIN
+                 INSERT INTO \"touched {name}\" ({names}) VALUES ({new}); END;
+             CREATE TEMP TRIGGER \"update {name}\" AFTER UPDATE ON main.\"{name}\" BEGIN
+                 INSERT INTO \"touched {name}\" ({names}) VALUES ({old}), ({new}); END;
+             CREATE TEMP TRIGGER \"delete {name}\" AFTER DELETE ON main.\"{name}\" BEGIN
+                 INSERT INTO \"touched {name}\" ({names}) VALUES ({old}); END;"
+        ))?;
+    }
+    Ok(())
+}
+
+fn forget_keys(connection: &Connection, tables: &[Table]) -> rusqlite::Result<()> {
+    for table in tables {
+        let sql = format!("DELETE FROM \"touched {}\"", table.name);
+        connection.prepare_cached(&sql)?.execute(())?;
+    }
+    Ok(())
+}
+
+/// Rows as they are now, and keys of removed rows, of what an action touched.
+#[expect(clippy::type_complexity, reason = "rows and keys are lists of lists of cells")]
+fn changed(
+    connection: &Connection,
+    table: &Table,
+) -> rusqlite::Result<(Vec<Vec<Cell>>, Vec<Vec<Cell>>)> {
+    let (name, key) = (table.name, table.key_columns());
+    let (names, same) = (rows::list(key, ""), rows::equal(key, "one", "touched"));
+    // CROSS JOIN: the touched keys are the outer loop, however many rows the table has.
+    let rows = format!(
+        "SELECT {} FROM (SELECT DISTINCT {names} FROM \"touched {name}\") AS touched \
+         CROSS JOIN main.\"{name}\" AS one WHERE {same}",
+        rows::list(table.columns, "one.")
+    );
+    let removed = format!(
+        "SELECT DISTINCT {names} FROM \"touched {name}\" AS touched \
+         WHERE NOT EXISTS (SELECT 1 FROM main.\"{name}\" AS one WHERE {same})"
+    );
+    Ok((
+        rows::query(connection, &rows, table.columns.len())?,
+        rows::query(connection, &removed, key.len())?,
+    ))
+}
+
 /// Statements that move the records of calls into the mutation log of the database.
 fn records(
-    connection: &rusqlite::Connection,
+    connection: &Connection,
+    pack: &'static str,
     tenant: &str,
-) -> rusqlite::Result<Vec<(String, Vec<Value>)>> {
+) -> rusqlite::Result<Statements> {
     let sql = "SELECT call_id, at, partition, tool, key, entry, reply_data, reply_text \
                FROM mutation ORDER BY id";
     let mut select = connection.prepare_cached(sql)?;
@@ -194,9 +229,10 @@ fn records(
         statements.push((sql.to_owned(), values![tenant.to_owned(), expired]));
         let sql = "INSERT INTO kernel.mutation (tenant, pack, call_id, at, partition, tool, key, \
                    entry, reply_data, reply_text) \
-                   VALUES ($1, 'noema', $2, $3, $4, $5, $6, $7, $8, $9)";
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
         let values = values![
             tenant.to_owned(),
+            pack,
             row.get::<_, Vec<u8>>(0)?,
             at,
             row.get::<_, String>(2)?,
@@ -204,7 +240,7 @@ fn records(
             row.get::<_, Option<String>>(4)?,
             row.get::<_, String>(5)?,
             row.get::<_, Option<String>>(6)?,
-            row.get::<_, Option<String>>(7)?,
+            row.get::<_, Option<String>>(7)?.map(nul::escape),
         ];
         statements.push((sql.to_owned(), values));
     }
@@ -214,60 +250,32 @@ fn records(
 
 /// Applies changes. Triggers keep the counts; all old rows go first, because a name may have moved
 /// from one row to another.
-fn apply(connection: &rusqlite::Connection, changes: &Changes) -> rusqlite::Result<()> {
-    for (table, rows) in TABLES.iter().zip(&changes.rows) {
-        let mut delete =
-            connection.prepare_cached(&format!("DELETE FROM {} WHERE id = ?1", table.name))?;
-        let removed = changes.removed.iter().filter(|(name, _)| name == table.name);
-        for (_, id) in removed {
-            delete.execute([id])?;
-        }
-        for row in rows {
-            delete.execute(rusqlite::params_from_iter(row.first()))?;
-        }
-        rows::insert(connection, table, rows)?;
-        if table.name == "note" {
-            let removed = changes.removed.iter().filter(|(name, _)| name == "note");
-            let removed = removed.map(|(_, id)| (Cell::Integer(*id), "", true));
-            let places = ["id", "tags", "deleted"].map(|name| {
-                table.columns.iter().position(|(column, _)| *column == name).unwrap_or_default()
-            });
-            let changed = rows.iter().map(|row| {
-                let cell = |place: usize| row.get(place).unwrap_or(&Cell::Null);
-                let tags = match cell(places[1]) {
-                    Cell::Text(tags) => tags.as_str(),
-                    _ => "",
-                };
-                (cell(places[0]).clone(), tags, *cell(places[2]) != Cell::Null)
-            });
-            tag(connection, removed.chain(changed))?;
-        }
+fn apply<P: CopiedPack>(connection: &Connection, changes: &Changes) -> rusqlite::Result<()> {
+    for (table, changed) in P::TABLES.iter().zip(&changes.rows) {
+        let none = Vec::new();
+        let removed = changes.removed.get(table.name).unwrap_or(&none);
+        rows::delete(connection, table, removed.iter().chain(changed))?;
+        rows::insert(connection, table, changed)?;
+        P::derive(connection, table, changed, removed)?;
     }
     Ok(())
 }
 
-/// Sets the tags of notes, as the store in SQLite does, and counts the change for the text index.
-fn tag<'a>(
-    connection: &rusqlite::Connection,
-    notes: impl Iterator<Item = (Cell, &'a str, bool)>,
+/// Replaces all rows of a file by these.
+pub(super) fn overwrite<P: CopiedPack>(
+    connection: &mut Connection,
+    head: &[Cell],
+    changes: &Changes,
 ) -> rusqlite::Result<()> {
-    let mut delete = connection.prepare_cached("DELETE FROM note_tag WHERE note = ?1")?;
-    let mut insert =
-        connection.prepare_cached("INSERT OR IGNORE INTO note_tag (tag, note) VALUES (?1, ?2)")?;
-    let mut any = false;
-    for (note, tags, deleted) in notes {
-        any = true;
-        delete.execute([&note])?;
-        for tag in tags.split(' ').filter(|tag| !tag.is_empty() && !deleted) {
-            insert.execute((tag.to_lowercase(), &note))?;
+    connection.pragma_update(None, "foreign_keys", false)?;
+    transact(connection, |connection| {
+        P::set_head(connection, head)?;
+        for table in P::TABLES {
+            let before = rows::all(connection, table)?;
+            rows::delete(connection, table, before.iter())?;
+            P::derive(connection, table, &[], &before)?;
         }
-    }
-    if any {
-        connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'note changes'", ())?;
-    }
-    Ok(())
-}
-
-fn lock(touched: &Mutex<Touched>) -> MutexGuard<'_, Touched> {
-    touched.lock().unwrap_or_else(PoisonError::into_inner)
+        apply::<P>(connection, changes)
+    })?;
+    connection.pragma_update(None, "foreign_keys", true)
 }

@@ -4,21 +4,15 @@
 use panoply_store::StoreError;
 use rusqlite::Connection as Sqlite;
 use rusqlite::types::Value as Cell;
+use serde_json::{Value as Json, json};
 use tokio_postgres::Row;
 
-use super::tables::Table;
+use super::pack::{Column as Described, Kind, Table};
+use crate::errors::unreadable;
 use crate::keys::get;
-use crate::server::Value;
+use crate::nul;
+use crate::server::{Statements, Value};
 use crate::values;
-
-/// Type of a column; all may be NULL here, the tables decide.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
-    Integer,
-    Real,
-    Text,
-    Bytes,
-}
 
 impl Kind {
     const fn array(self) -> &'static str {
@@ -35,7 +29,8 @@ impl Kind {
         Ok(match self {
             Self::Integer => get::<Option<i64>>(row, column)?.map_or(Cell::Null, Cell::Integer),
             Self::Real => get::<Option<f64>>(row, column)?.map_or(Cell::Null, Cell::Real),
-            Self::Text => get::<Option<String>>(row, column)?.map_or(Cell::Null, Cell::Text),
+            Self::Text => get::<Option<String>>(row, column)?
+                .map_or(Cell::Null, |text| Cell::Text(nul::restore(text))),
             Self::Bytes => get::<Option<Vec<u8>>>(row, column)?.map_or(Cell::Null, Cell::Blob),
         })
     }
@@ -66,7 +61,7 @@ impl Column {
             (Self::Integers(column), _) => column.push(None),
             (Self::Reals(column), Cell::Real(number)) => column.push(Some(number)),
             (Self::Reals(column), _) => column.push(None),
-            (Self::Texts(column), Cell::Text(text)) => column.push(Some(text)),
+            (Self::Texts(column), Cell::Text(text)) => column.push(Some(nul::escape(text))),
             (Self::Texts(column), _) => column.push(None),
             (Self::Bytes(column), Cell::Blob(bytes)) => column.push(Some(bytes)),
             (Self::Bytes(column), _) => column.push(None),
@@ -83,103 +78,216 @@ impl Column {
     }
 }
 
+/// One value for each column, as PostgreSQL takes it.
+pub(crate) fn single_values(columns: &[Described], cells: &[Cell]) -> Vec<Value> {
+    let value = |(_, kind): &Described, cell: &Cell| -> Value {
+        match (kind, cell.clone()) {
+            (Kind::Integer, Cell::Integer(number)) => Box::new(Some(number)),
+            (Kind::Integer, _) => Box::new(None::<i64>),
+            (Kind::Real, Cell::Real(number)) => Box::new(Some(number)),
+            (Kind::Real, _) => Box::new(None::<f64>),
+            (Kind::Text, Cell::Text(text)) => Box::new(Some(nul::escape(text))),
+            (Kind::Text, _) => Box::new(None::<String>),
+            (Kind::Bytes, Cell::Blob(bytes)) => Box::new(Some(bytes)),
+            (Kind::Bytes, _) => Box::new(None::<Vec<u8>>),
+        }
+    };
+    columns.iter().zip(cells).map(|(column, cell)| value(column, cell)).collect()
+}
+
+/// Arrays with one value of each row, column by column.
+fn arrays(columns: &[Described], rows: impl Iterator<Item = Vec<Cell>>) -> Vec<Value> {
+    let mut arrays: Vec<Column> = columns.iter().map(|(_, kind)| Column::of(*kind)).collect();
+    for row in rows {
+        for (array, cell) in arrays.iter_mut().zip(row) {
+            array.push(cell);
+        }
+    }
+    arrays.into_iter().map(Column::value).collect()
+}
+
 /// Rows of a statement: the message stays below what a server takes at once.
 const ROWS_PER_STATEMENT: usize = 20_000;
 
-fn names(table: &Table) -> String {
-    let quoted: Vec<String> = table.columns.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+/// Names of columns, with a prefix each, joined.
+pub(super) fn list(columns: &[Described], prefix: &str) -> String {
+    let quoted: Vec<String> =
+        columns.iter().map(|(name, _)| format!("{prefix}\"{name}\"")).collect();
     quoted.join(", ")
 }
 
-/// Query for the rows that were written after a version: `$1` is the tenant, `$2` the version.
-pub(super) fn select(table: &Table) -> String {
-    let (columns, name) = (names(table), table.name);
-    format!("SELECT {columns} FROM noema.{name} WHERE tenant = $1 AND row_version > $2 ORDER BY id")
+/// Compares the columns of two tables.
+pub(super) fn equal(columns: &[Described], left: &str, right: &str) -> String {
+    let tests: Vec<String> =
+        columns.iter().map(|(name, _)| format!("{left}.\"{name}\" = {right}.\"{name}\"")).collect();
+    tests.join(" AND ")
 }
 
-/// Statements that write the rows with these ids as they are in SQLite, and delete those that are
-/// not there.
-pub(super) fn write(
-    sqlite: &Sqlite,
+/// Query for the rows that were written after a version: `$1` is the tenant, `$2` the version.
+pub(crate) fn select(schema: &str, table: &Table) -> String {
+    let (columns, key, name) = (list(table.columns, ""), list(table.key_columns(), ""), table.name);
+    format!(
+        "SELECT {columns} FROM {schema}.\"{name}\" WHERE tenant = $1 AND row_version > $2 ORDER BY {key}"
+    )
+}
+
+/// Statements that write rows and record the keys of removed ones, as this version.
+pub(crate) fn write(
+    schema: &str,
     table: &Table,
-    ids: &[i64],
+    (changed, removed): (Vec<Vec<Cell>>, Vec<Vec<Cell>>),
     tenant: &str,
     version: i64,
-) -> rusqlite::Result<Vec<(String, Vec<Value>)>> {
+) -> Result<Statements, StoreError> {
     let mut statements = Vec::new();
-    let mut removed = Vec::new();
-    let select = format!("SELECT {} FROM {} WHERE id = ?1", names(table), table.name);
-    let mut select = sqlite.prepare_cached(&select)?;
-    for ids in ids.chunks(ROWS_PER_STATEMENT) {
-        let mut columns: Vec<Column> =
-            table.columns.iter().map(|(_, kind)| Column::of(*kind)).collect();
-        let mut any = false;
-        for id in ids {
-            let mut rows = select.query([id])?;
-            let Some(row) = rows.next()? else {
-                removed.push(*id);
-                continue;
-            };
-            any = true;
-            for (place, column) in columns.iter_mut().enumerate() {
-                column.push(row.get(place)?);
-            }
-        }
-        if any {
-            let mut values = values![tenant.to_owned(), version];
-            values.extend(columns.into_iter().map(Column::value));
-            statements.push((upsert(table), values));
-        }
+    let mut changed = changed.into_iter().peekable();
+    while changed.peek().is_some() {
+        let mut values = values![tenant.to_owned(), version];
+        values.extend(arrays(table.columns, changed.by_ref().take(ROWS_PER_STATEMENT)));
+        statements.push((upsert(schema, table), values));
     }
     if !removed.is_empty() {
-        let sql = format!("DELETE FROM noema.{} WHERE tenant = $1 AND id = ANY ($2)", table.name);
-        statements.push((sql, values![tenant.to_owned(), removed.clone()]));
-        let sql = "INSERT INTO noema.removed (tenant, row_version, of_table, id) \
-                   SELECT $1, $2, $3, unnest($4::bigint[])";
-        let values = values![tenant.to_owned(), version, table.name, removed];
-        statements.push((sql.to_owned(), values));
+        let keys = removed.iter().map(|key| key_text(key)).collect::<Result<Vec<_>, _>>()?;
+        let key = table.key_columns();
+        let mut values = values![tenant.to_owned()];
+        values.extend(arrays(key, removed.into_iter()));
+        let sql = format!(
+            "DELETE FROM {schema}.\"{}\" AS one USING unnest({}) AS gone ({}) \
+             WHERE one.tenant = $1 AND {}",
+            table.name,
+            placeholders(key, 2),
+            list(key, ""),
+            equal(key, "one", "gone")
+        );
+        statements.push((sql, values));
+        let sql = format!(
+            "INSERT INTO {schema}.removed (tenant, row_version, of_table, key) \
+             SELECT $1, $2, $3, unnest($4::text[])"
+        );
+        statements.push((sql, values![tenant.to_owned(), version, table.name, keys]));
     }
     Ok(statements)
 }
 
-fn upsert(table: &Table) -> String {
-    let (names, name) = (names(table), table.name);
-    let arrays: Vec<String> = (3..)
-        .zip(table.columns)
+fn placeholders(columns: &[Described], first: usize) -> String {
+    let arrays: Vec<String> = (first..)
+        .zip(columns)
         .map(|(place, (_, kind))| format!("${place}::{}", kind.array()))
         .collect();
-    let changed: Vec<String> = table
-        .columns
-        .iter()
-        .skip(1)
-        .map(|(column, _)| format!("\"{column}\" = excluded.\"{column}\""))
+    arrays.join(", ")
+}
+
+fn upsert(schema: &str, table: &Table) -> String {
+    let (names, name) = (list(table.columns, ""), table.name);
+    let changed: Vec<String> = std::iter::once("row_version")
+        .chain(table.columns.iter().skip(table.key).map(|(column, _)| *column))
+        .map(|column| format!("\"{column}\" = excluded.\"{column}\""))
         .collect();
     format!(
-        "INSERT INTO noema.{name} (tenant, row_version, {names}) \
-         SELECT $1, $2, * FROM unnest({}) ON CONFLICT (tenant, id) DO UPDATE \
-         SET row_version = excluded.row_version, {}",
-        arrays.join(", "),
+        "INSERT INTO {schema}.\"{name}\" (tenant, row_version, {names}) \
+         SELECT $1, $2, * FROM unnest({}) ON CONFLICT (tenant, {}) DO UPDATE SET {}",
+        placeholders(table.columns, 3),
+        list(table.key_columns(), ""),
         changed.join(", ")
     )
 }
 
+/// A key as text: a JSON array, so that tables with any key share one table of removed rows.
+fn key_text(key: &[Cell]) -> Result<String, StoreError> {
+    let value = |cell: &Cell| match cell {
+        Cell::Integer(number) => Ok(json!(number)),
+        Cell::Text(text) => Ok(json!(text)),
+        other => Err(unreadable(format!("{other:?} in a key"))),
+    };
+    let values = key.iter().map(value).collect::<Result<Vec<Json>, _>>()?;
+    Ok(Json::Array(values).to_string())
+}
+
+/// The key that [`key_text`] wrote.
+pub(super) fn key_of(text: &str) -> Result<Vec<Cell>, StoreError> {
+    let values: Vec<Json> = serde_json::from_str(text).map_err(unreadable)?;
+    let cell = |value: Json| match value {
+        Json::String(text) => Ok(Cell::Text(text)),
+        value => value
+            .as_i64()
+            .map(Cell::Integer)
+            .ok_or_else(|| unreadable(format!("`{text}` is not a key"))),
+    };
+    values.into_iter().map(cell).collect()
+}
+
 /// Rows read from PostgreSQL, as cells of SQLite.
-pub(super) fn cells(table: &Table, rows: &[Row]) -> Result<Vec<Vec<Cell>>, StoreError> {
+pub(crate) fn cells(columns: &[Described], rows: &[Row]) -> Result<Vec<Vec<Cell>>, StoreError> {
     let read = |row| {
-        let columns = table.columns.iter().enumerate();
+        let columns = columns.iter().enumerate();
         columns.map(|(place, (_, kind))| kind.cell(row, place)).collect()
     };
     rows.iter().map(read).collect()
 }
 
+/// Rows of a query to SQLite.
+pub(crate) fn query(
+    sqlite: &Sqlite,
+    sql: &str,
+    columns: usize,
+) -> rusqlite::Result<Vec<Vec<Cell>>> {
+    let mut statement = sqlite.prepare_cached(sql)?;
+    let row = |row: &rusqlite::Row<'_>| (0..columns).map(|place| row.get(place)).collect();
+    statement.query_map((), row)?.collect()
+}
+
+/// All rows of a table in SQLite.
+pub(crate) fn all(sqlite: &Sqlite, table: &Table) -> rusqlite::Result<Vec<Vec<Cell>>> {
+    let sql = format!("SELECT {} FROM main.\"{}\"", list(table.columns, ""), table.name);
+    query(sqlite, &sql, table.columns.len())
+}
+
 /// Inserts rows into SQLite.
 pub(super) fn insert(sqlite: &Sqlite, table: &Table, rows: &[Vec<Cell>]) -> rusqlite::Result<()> {
     let places: Vec<String> = (1..=table.columns.len()).map(|place| format!("?{place}")).collect();
-    let sql =
-        format!("INSERT INTO {} ({}) VALUES ({})", table.name, names(table), places.join(", "));
+    let (names, name) = (list(table.columns, ""), table.name);
+    let sql = format!("INSERT INTO \"{name}\" ({names}) VALUES ({})", places.join(", "));
     let mut insert = sqlite.prepare_cached(&sql)?;
     for row in rows {
         insert.execute(rusqlite::params_from_iter(row))?;
     }
     Ok(())
+}
+
+/// Deletes the rows with these keys from SQLite; more cells than those of the key are ignored.
+pub(super) fn delete<'a>(
+    sqlite: &Sqlite,
+    table: &Table,
+    keys: impl Iterator<Item = &'a Vec<Cell>>,
+) -> rusqlite::Result<()> {
+    let tests: Vec<String> = (1..)
+        .zip(table.key_columns())
+        .map(|(place, (name, _))| format!("\"{name}\" = ?{place}"))
+        .collect();
+    let sql = format!("DELETE FROM \"{}\" WHERE {}", table.name, tests.join(" AND "));
+    let mut delete = sqlite.prepare_cached(&sql)?;
+    for key in keys {
+        delete.execute(rusqlite::params_from_iter(key.iter().take(table.key)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_is_read_back_from_its_text() {
+        let keys = [
+            vec![Cell::Integer(i64::MIN)],
+            vec![Cell::Text("a\"b\0\u{e01}".to_owned()), Cell::Integer(7)],
+        ];
+        for key in keys {
+            let text = key_text(&key).unwrap();
+            assert!(!text.contains('\0'), "PostgreSQL takes no NUL: {text}");
+            assert_eq!(key_of(&text).unwrap(), key, "{text}");
+        }
+        assert!(key_text(&[Cell::Null]).is_err());
+        assert!(key_of("[null]").is_err());
+    }
 }

@@ -88,7 +88,13 @@ pub(super) fn add(connection: &Connection, extract: &Extract) -> Result<bool, Us
     let UserDocument { id, sha256, name, title, lang, pages, job } = document;
     let new = statement.execute(params![id, sha256, name, title, lang, pages, job]);
     if new? == 0 {
-        return Ok(false);
+        // An id is 48 bits of the hash: two documents may have one.
+        let sql = "SELECT sha256 FROM ingest_document WHERE id = ?1";
+        let known: String = connection.query_row(sql, [id], |row| row.get(0))?;
+        return match known == *sha256 {
+            true => Ok(false),
+            false => Err(UserStoreError(format!("another document has the id `{id}`").into())),
+        };
     }
     let mut statement = connection
         .prepare_cached(

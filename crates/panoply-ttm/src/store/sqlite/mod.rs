@@ -29,7 +29,7 @@ use crate::papers::{Imported, PaperStore, Record, UserStoreError};
 use crate::search::{PaperImport, RecordSource, TextModel, UserIndex, UserStore};
 
 /// Released migrations are never edited; append a new one.
-const STEPS: &[Migration] = &[
+pub const MIGRATIONS: &[Migration] = &[
     Migration { name: "papers", sql: include_str!("schema.sql") },
     Migration { name: "documents", sql: include_str!("documents.sql") },
     Migration { name: "search", sql: include_str!("search.sql") },
@@ -50,6 +50,11 @@ impl SqliteUserStore {
         Self { file, connection: Mutex::new(None), mutations: MutationTable::default() }
     }
 
+    /// Wraps a connection to a file that has [`MIGRATIONS`].
+    pub fn from_connection(file: PathBuf, connection: Connection) -> Self {
+        Self { connection: Mutex::new(Some(connection)), ..Self::at(file) }
+    }
+
     fn open(&self) -> Result<MutexGuard<'_, Option<Connection>>, UserStoreError> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         if connection.is_none() && self.file.exists() {
@@ -68,7 +73,7 @@ impl SqliteUserStore {
     }
 
     fn connect(&self) -> Result<Connection, UserStoreError> {
-        migrate::open(&self.file, Durability::Full, STEPS)
+        migrate::open(&self.file, Durability::Full, MIGRATIONS)
             .map_err(|error| UserStoreError(Box::new(error)))
     }
 }
@@ -85,7 +90,7 @@ impl HasMutations for SqliteUserStore {
         let mut guard = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = match &mut *guard {
             Some(connection) => connection,
-            none => none.insert(migrate::open(&self.file, Durability::Full, STEPS)?),
+            none => none.insert(migrate::open(&self.file, Durability::Full, MIGRATIONS)?),
         };
         work(connection)
     }

@@ -24,6 +24,7 @@ use panoply_backtest::store::Store;
 use panoply_backtest::timestamp::Timestamp;
 use panoply_contract::operation::OperationSpec;
 use panoply_contract::table::Table;
+use panoply_contract::tenant::TenantId;
 use panoply_store::Home;
 use serde_json::{Value, json};
 
@@ -87,7 +88,7 @@ fn store(session: &Session) -> Result<Arc<dyn Store>, Failure> {
     let folder = session.home().folder.ok_or_else(|| {
         Failure::usage("there is no folder to keep runs in").hint("name one with --home")
     })?;
-    Ok(stores::runs(&Home::at(folder))?.store)
+    Ok(stores::runs(&Home::at(folder), &TenantId::local())?.store)
 }
 
 fn print_run(out: &mut Out, id: Guid, report: &SealReport) -> Result<(), Failure> {

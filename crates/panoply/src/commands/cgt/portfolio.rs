@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use panoply_cgt::portfolio::Entry;
 use panoply_cgt::tools::find_portfolio;
+use panoply_contract::tenant::TenantId;
 use serde_json::{Map, Value, json};
 
 use super::{Session, call, refused, text_of};
@@ -50,12 +51,12 @@ pub(super) fn run(command: &CgtPortfolio, session: &Session) -> Result<ExitCode,
 
 /// Id of a portfolio, named by its id or name.
 pub(super) fn id_of(portfolio: &str, session: &Session) -> Result<String, Failure> {
-    let store = stores::portfolios(&session.required_home()?);
+    let store = stores::portfolios(&session.required_home()?, &TenantId::local());
     find_portfolio(store.as_ref(), portfolio).map_err(refused)
 }
 
 fn show(portfolio: &str, json: bool, session: &Session) -> Result<ExitCode, Failure> {
-    let store = stores::portfolios(&session.required_home()?);
+    let store = stores::portfolios(&session.required_home()?, &TenantId::local());
     let id = find_portfolio(store.as_ref(), portfolio).map_err(refused)?;
     let loaded = store.load(&id).map_err(|error| refused(error.into()))?;
     let mut out = BufWriter::new(std::io::stdout().lock());

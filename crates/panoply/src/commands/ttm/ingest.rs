@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use panoply_contract::operation::OperationSpec;
+use panoply_contract::tenant::TenantId;
 use panoply_ttm::ingest::reader::{FileKind, OcrProvider, Options, worker};
 use panoply_ttm::jobs::{Item, Job, JobError, JobService, PendingRecord, Request, Status};
 use panoply_ttm::roots::file_uri;
@@ -138,7 +139,11 @@ fn job_service(
     let settings = config.pack_settings.get("ttm").cloned().unwrap_or_default();
     let roots: Vec<PathBuf> = roots.collect();
     let settings = packs::ttm_ingest(&packs::ttm_settings(&settings)?, &home, &roots)?;
-    Ok(JobService::new(stores::documents(&home).store, settings, crate::app::clock()))
+    Ok(JobService::new(
+        stores::documents(&home, &TenantId::local()).store,
+        settings,
+        crate::app::clock(),
+    ))
 }
 
 /// Canonicalises the parent folder; a link in the last component is not followed.

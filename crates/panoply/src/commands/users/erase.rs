@@ -30,7 +30,10 @@ pub(super) fn erase(
         Failure::work(format!("the data of `{name}` cannot be deleted: {error}"))
             .hint("free the folder `tenants` of the home, then run the command again")
     })?;
-    stores::kernel(home)
+    let erase = |server: &stores::database::Server| server.erase(&person);
+    stores::database::server()
+        .map_or(Ok(()), erase)
+        .and_then(|()| stores::kernel(home))
         .and_then(|kernel_store| kernel_store.forget_person(&person))
         .map_err(|error| Failure::work(error.chain()))?;
     backup::record(home, "panoply users erase", &json!({"tenant": person.as_str()}))?;

@@ -45,7 +45,7 @@ use serde_json::{Value, json};
 
 use crate::app;
 use crate::failure::Failure;
-use crate::stores;
+use crate::stores::{self, database::TableRows};
 
 /// Writes the files into a new folder and returns their names.
 pub(super) fn export(
@@ -59,13 +59,23 @@ pub(super) fn export(
     let mut target = target;
     account(home, users, person, &mut target)?;
     let own = home.tenant(&person.id);
-    cards(&own, &mut target)?;
-    portfolios(&own, &mut target)?;
-    runs(&own, &mut target)?;
-    documents(&own, &mut target)?;
+    cards(&own, &person.id, &mut target)?;
+    portfolios(&own, &person.id, &mut target)?;
+    runs(&own, &person.id, &mut target)?;
+    documents(&own, &person.id, &mut target)?;
     everything_else(&own, &mut target)?;
-    idempotency_records(home, &person.id, &mut target)?;
-    calls(home, &person.id, &mut target)?;
+    match stores::database::server() {
+        Some(server) => {
+            server_rows(
+                server.rows(&person.id).map_err(|error| unread(error.chain()))?,
+                &mut target,
+            )?;
+        }
+        None => {
+            idempotency_records(home, &person.id, &mut target)?;
+            calls(home, &person.id, &mut target)?;
+        }
+    }
     Ok(target.written)
 }
 
@@ -146,11 +156,11 @@ fn account(
     target.bytes("account.json", account.to_string().as_bytes())
 }
 
-fn cards(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
-    if !own.pack("noema").exists() {
+fn cards(own: &Home, tenant: &TenantId, target: &mut Target<'_>) -> Result<(), Failure> {
+    if !stores::has_data(own, "noema") {
         return Ok(());
     }
-    let store = stores::cards(own, &TenantId::local()).map_err(unread)?;
+    let store = stores::cards(own, tenant).map_err(unread)?;
     let now = app::clock().now().as_microsecond();
     let (package, text) = store
         .read(|reader| {
@@ -181,11 +191,11 @@ fn media(store: &dyn Store, target: &mut Target<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn portfolios(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
-    if !own.pack("cgt").exists() {
+fn portfolios(own: &Home, tenant: &TenantId, target: &mut Target<'_>) -> Result<(), Failure> {
+    if !stores::has_data(own, "cgt") {
         return Ok(());
     }
-    let store = stores::portfolios(own);
+    let store = stores::portfolios(own, tenant);
     let (mut heads, mut entries) = (Vec::new(), Vec::new());
     for portfolio in store.list().map_err(unread)? {
         let accounts: Vec<Value> = portfolio
@@ -209,11 +219,11 @@ fn portfolios(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
     target.lines("transactions.jsonl", &entries)
 }
 
-fn runs(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
-    if !own.pack("backtest").exists() {
+fn runs(own: &Home, tenant: &TenantId, target: &mut Target<'_>) -> Result<(), Failure> {
+    if !stores::has_data(own, "backtest") {
         return Ok(());
     }
-    let store = stores::runs(own)?.store;
+    let store = stores::runs(own, tenant)?.store;
     let runs = store.runs().map_err(unread)?;
     let rows: Vec<Value> = runs
         .iter()
@@ -239,11 +249,11 @@ fn runs(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn documents(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
-    if !own.pack("ttm").exists() {
+fn documents(own: &Home, tenant: &TenantId, target: &mut Target<'_>) -> Result<(), Failure> {
+    if !stores::has_data(own, "ttm") {
         return Ok(());
     }
-    let store = stores::documents(own).store;
+    let store = stores::documents(own, tenant).store;
     target.lines("documents.jsonl", &store.documents().map_err(unread)?)?;
     target.lines("chunks.jsonl", &store.chunks(None).map_err(unread)?)?;
     target.lines("facts.jsonl", &store.facts(None).map_err(unread)?)?;
@@ -287,6 +297,8 @@ fn jobs(store: &dyn JobStore, target: &mut Target<'_>) -> Result<(), Failure> {
 fn everything_else(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
     // The blobs of a run are its events, which are exported above.
     let runs = own.packs().join("backtest");
+    // Copies of what a database server has.
+    let copies = own.folder().join("cache");
     let mut folders = vec![own.folder().to_owned()];
     while let Some(folder) = folders.pop() {
         let entries = match fs::read_dir(&folder) {
@@ -297,7 +309,7 @@ fn everything_else(own: &Home, target: &mut Target<'_>) -> Result<(), Failure> {
         for entry in entries {
             let entry = entry.map_err(unread)?;
             let (path, kind) = (entry.path(), entry.file_type().map_err(unread)?);
-            if kind.is_dir() && path != runs {
+            if kind.is_dir() && path != runs && path != copies {
                 folders.push(path);
             } else if kind.is_file() {
                 file(own, &path, target)?;
@@ -355,6 +367,22 @@ fn tables(path: &Path, name: &str, target: &mut Target<'_>) -> Result<(), Failur
     })?;
     let mut files = files.into_values();
     files.try_for_each(|mut file| file.flush()).map_err(|error| target.failed(&error))
+}
+
+/// Rows of a database server: every table, and the person's calls.
+fn server_rows(tables: Vec<TableRows>, target: &mut Target<'_>) -> Result<(), Failure> {
+    for TableRows { schema, table, rows } in tables {
+        let name = match (schema.as_str(), table.as_str()) {
+            ("kernel", "audit") => "audit.jsonl".to_owned(),
+            (schema, table) => format!("tables/{schema}/{table}.jsonl"),
+        };
+        let mut file = target.create(&name)?;
+        for row in rows {
+            writeln!(file, "{row}").map_err(|error| target.failed(&error))?;
+        }
+        file.flush().map_err(|error| target.failed(&error))?;
+    }
+    Ok(())
 }
 
 /// Records of the person's calls in the kernel's database, which all tenants share.

@@ -77,7 +77,7 @@ impl RunStores {
             if home.is_erased(tenant) {
                 return Err(());
             }
-            let runs = stores::runs(&home.tenant(tenant));
+            let runs = stores::runs(&home.tenant(tenant), tenant);
             // The pack reports the error in detail.
             runs.map(|runs| Arc::new(OpenStore(runs.store))).map_err(|_| ())
         });
