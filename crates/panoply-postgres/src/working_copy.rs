@@ -45,7 +45,7 @@ pub fn copies_of_this_process(folder: &Path) -> PathBuf {
 /// Versions that could not be read.
 static UNKNOWN: AtomicU64 = AtomicU64::new(0);
 
-/// Versions for which removed rows are recorded: a copy that is further behind is made anew. May
+/// Versions for which removed rows are recorded: a copy that is further behind is rebuilt. May
 /// grow in a later release but not shrink, because servers of two releases run side by side.
 const RECORDED_VERSIONS: i64 = 10_000;
 /// Records of removed rows are pruned once in so many versions.

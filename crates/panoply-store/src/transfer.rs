@@ -1,4 +1,4 @@
-//! What came of moving a tenant's data from one store to another: both sides, table by table.
+//! Outcome of moving the data of a tenant from one store to another: both sides, table by table.
 
 /// Rows of one side of a table.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -237,7 +237,7 @@ fn deletes_names_and_nul_characters_reach_another_replica() {
 }
 
 #[test]
-fn copy_that_is_too_far_behind_is_made_anew() {
+fn copy_that_is_too_far_behind_is_rebuilt() {
     let database = Database::start();
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let first = portfolios(&database.postgres, &person(1), one.path());

@@ -88,7 +88,7 @@ fn extract(number: usize, of: &str, text: usize) -> Extract {
 trait Both: JobStore + PaperImport {}
 impl<T: JobStore + PaperImport> Both for T {}
 
-/// Runs one operation and shows what came of it.
+/// Runs one operation and shows its outcome.
 fn act(store: &dyn Both, operation: usize, one: usize, other: usize) -> String {
     let said = |outcome: &dyn std::fmt::Debug| format!("{outcome:?}");
     let id = format!("J-{one}");
@@ -184,7 +184,7 @@ fn job_of_another_replica_is_alive_until_its_process_ends() {
     assert!(matches!(second.lock_job("J-2").unwrap(), JobLock::Taken(_)));
     assert!(matches!(other_tenant.lock_job("J-1").unwrap(), JobLock::Taken(_)));
     drop(held);
-    // The server ends the connection a moment later.
+    // The server ends the connection later.
     let released = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(20));
         matches!(second.lock_job("J-1").unwrap(), JobLock::Taken(_))

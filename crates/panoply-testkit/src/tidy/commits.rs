@@ -7,6 +7,7 @@ use super::{Problem, Repository, SourceFile};
 /// Files that may send a `COMMIT`, with the reason.
 const COMMITS: &[(&str, &str)] = &[
     ("crates/panoply-postgres/src/transaction.rs", "the function that asks what became of it"),
+    ("crates/panoply-postgres/src/audit_verify.rs", "ends a transaction that only reads"),
     ("crates/panoply-postgres/src/server.rs", "ends a transaction that only reads"),
     ("crates/panoply-postgres/src/schema.rs", "ends a migration, whose version is read again"),
 ];

@@ -52,7 +52,7 @@ fn no_canary_of_a_tenant_is_in_a_reply_to_another_on_postgresql() {
     let database = PostgresServer::start();
     let world = TwoTenants::in_place(on_postgresql(&database)).with_documents().with_package();
     let items = shares::items(&world);
-    let found = RandomCalls::new(&world, 0x5eed).with_items(items).run(200);
+    let found = RandomCalls::new(&world, 0x5eed).with_items(items).run(60);
     assert_eq!(found.leaks, Vec::<String>::new());
 }
 
