@@ -355,8 +355,9 @@ impl Writer {
             .server
             .run(|server| async move { append(server, start, is_new, &replica, entries).await });
         match written {
-            Ok(chain) => {
-                self.chain = Some(chain);
+            Ok(end) => {
+                // A chain that was not begun stays that way.
+                self.chain = end.or_else(|| self.chain.take());
                 // A failure is harmless: the next checkpoint closes them.
                 if !self.abandoned.is_empty() && self.close_chains().is_ok() {
                     self.abandoned.clear();
@@ -392,14 +393,14 @@ impl Writer {
     }
 }
 
-/// Appends rows to a chain; returns its new end.
+/// Appends rows to a chain; returns its new end, or `None` if all rows are there already.
 async fn append(
     server: Arc<Postgres>,
     chain: Chain,
     is_new: bool,
     replica: &str,
     mut entries: Vec<AuditEntry>,
-) -> Result<Chain, StoreError> {
+) -> Result<Option<Chain>, StoreError> {
     // A loss of power may lose rows of queries; a later commit makes them durable.
     let durable = entries.iter().any(|entry| entry.mutation);
     let first = if durable { "" } else { "SET LOCAL synchronous_commit = off" };
@@ -407,7 +408,7 @@ async fn append(
     let calls = record_calls(&transaction, &mut entries).await?;
     if entries.is_empty() {
         transaction.commit().await?;
-        return Ok(chain);
+        return Ok(None);
     }
     let Chain { id, head: Head { mut sequence, mut hash } } = chain.clone();
     let mut columns = Columns::default();
@@ -440,7 +441,7 @@ async fn append(
         return Err(unreadable("the chain was closed by another process"));
     }
     transaction.commit().await?;
-    Ok(Chain { id, head: Head { sequence, hash } })
+    Ok(Some(Chain { id, head: Head { sequence, hash } }))
 }
 
 /// Marks the calls as recorded and removes the entries whose row exists; returns all call ids.

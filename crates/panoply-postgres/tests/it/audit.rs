@@ -87,6 +87,8 @@ async fn row_of_a_mutation_is_appended_once_and_marks_its_record() {
     assert_eq!(records.unaudited().unwrap(), []);
     assert!(records.find(kept.key.as_ref().unwrap(), noon()).unwrap().is_some());
     assert_eq!(database.admin("SELECT count(*) FROM kernel.mutation"), "1", "the one with a key");
+    // Its chain was not begun by rows that were there already.
+    second.append(entry(1, true)).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
