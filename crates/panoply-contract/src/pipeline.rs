@@ -24,7 +24,7 @@ pub(crate) use self::execute::{guarded, within};
 use self::finish::HintsJson;
 pub(crate) use self::lanes::{Lane, Lanes};
 use self::limits::Authority;
-pub use self::limits::{LimitScope, Limiter, LocalLimiter};
+pub use self::limits::{LimitCheck, LimitScope, Limiter, LocalLimiter};
 pub(crate) use self::resource_read::{ResourceRead, recorded};
 use crate::audit::{Audit, AuditEntry, Fingerprint};
 use crate::context::CallContext;
@@ -100,7 +100,7 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, mut cx: CallContext) ->
         authority: Authority::Granted,
     };
     call.observe_start();
-    let admitted = admit(&mut call);
+    let admitted = admit(&mut call).await;
     let call = Arc::new(call);
     let outcome = match admitted {
         Ok(claim) => answer(&call, claim).await,
@@ -128,11 +128,11 @@ fn truncate_to_millisecond(now: Timestamp) -> Timestamp {
 }
 
 /// Checks before the handler, in the order of the contract.
-fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
+async fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
     limits::size_cap(call)?;
     limits::not_removed(call)?;
     call.authority = limits::authorise(call)?;
-    limits::rate_limit(call)?;
+    limits::rate_limit(call).await?;
     if let Cow::Owned(corrected) = validate::validate(call)? {
         call.corrected_input = Some(corrected);
     }

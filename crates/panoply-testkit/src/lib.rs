@@ -2,6 +2,7 @@
 //!
 //! - [`client`] starts the real binary and talks to it as an agent would, over stdio or HTTP.
 //! - [`postgres`] starts a throw-away PostgreSQL.
+//! - [`redis`](mod@redis) starts a throw-away Redis.
 //! - [`published`] says what would break those who call a published tool.
 //! - [`tidy`] reads the sources and says where they break a habit that no compiler checks.
 #![expect(
@@ -15,4 +16,6 @@ pub mod measures;
 #[cfg(unix)]
 pub mod postgres;
 pub mod published;
+#[cfg(unix)]
+pub mod redis;
 pub mod tidy;

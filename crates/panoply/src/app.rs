@@ -12,6 +12,7 @@ use panoply_contract::compliance::EXAMPLE_TIME;
 use panoply_contract::kernel::{Kernel, Settings, World};
 use panoply_contract::observe::Observer;
 use panoply_contract::pack::Pack;
+use panoply_contract::pipeline::LocalLimiter;
 use panoply_contract::preferences::PreferenceStore;
 use panoply_contract::sharing::{MemoryShareStore, ShareStore};
 use panoply_mcp::observe::CallLog;
@@ -21,6 +22,7 @@ use uuid::Uuid;
 use crate::audit_maintenance::{AuditHealth, AuditMaintenance};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::fleet::Fleet;
 use crate::health::Health;
 use crate::packs::{self, PackData};
 use crate::stores;
@@ -52,6 +54,11 @@ impl App {
     /// Opens the kernel with its records in the home. Stores that cannot be opened are retried;
     /// until then mutations are refused and reads work.
     pub fn open(config: &Config) -> Result<Self, Failure> {
+        Self::open_in(config, None)
+    }
+
+    /// As [`open`](Self::open), as one of several replicas.
+    pub(crate) fn open_in(config: &Config, fleet: Option<&Arc<Fleet>>) -> Result<Self, Failure> {
         let Some(folder) = &config.home.folder else {
             let why = "the platform has no data folder; set PANOPLY_HOME";
             tracing::warn!(why, "{STORAGE_UNAVAILABLE}");
@@ -81,7 +88,9 @@ impl App {
         if !stores::is_server() {
             audit_health.check_chain(&home);
         }
-        let health = Health::new(home, Arc::clone(&log), made.supervisors, audit_health);
+        let health = Health::new(home, Arc::clone(&log), made.supervisors, audit_health)
+            .in_fleet(fleet.cloned());
+        let limiter = fleet.and_then(|fleet| fleet.limiter());
         let world = World {
             audit: Arc::clone(&log),
             mutations: kernel_store.mutation_log(),
@@ -89,6 +98,7 @@ impl App {
             preferences,
             incarnation: Uuid::new_v4(),
             observers: vec![Arc::new(CallLog)],
+            limiter: limiter.unwrap_or_else(|| Arc::new(LocalLimiter::new(&clock()))),
             ..World::in_memory(clock())
         };
         let kernel = kernel(made.packs, world, settings(config, config.read_only))?;

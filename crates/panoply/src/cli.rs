@@ -24,7 +24,7 @@ pub use self::cgt::{
     Cgt, CgtAccount, CgtExplain, CgtFx, CgtImport, CgtIncome, CgtOptions, CgtParse, CgtPortfolio,
     CgtPortfolioAdd, CgtPortfolioImport, CgtReconcile, CgtReport, CgtRounding, CgtSplit,
 };
-pub use self::db::{Db, Migrate};
+pub use self::db::{Administrator, Db, Migrate};
 pub use self::home::{Backup, Client, Completions, Doctor, Health, Man, Restore, Setup};
 pub use self::keys::{KeyProfile, Keys};
 pub use self::noema::{Noema, NoemaExport, NoemaImport, NoemaReplay};

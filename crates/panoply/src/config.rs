@@ -1,6 +1,7 @@
 //! Settings: `config.toml` in the home folder, overridden by the environment, then by flags.
 
 mod audit;
+mod fleet;
 mod store;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use panoply_mcp::presentation::Presentation;
 use serde::Deserialize;
 
 pub use self::audit::{AuditSettings, Every, Span};
+pub use self::fleet::{CacheSettings, Replica};
 pub use self::store::StoreSettings;
 use crate::cli::{Serving, ToolsOffer};
 use crate::env_vars::{self, Environment, Variable};
@@ -34,6 +36,10 @@ pub struct Config {
     pub home: Home,
     /// The database server of the stores; `None` for files in the home.
     pub store: Option<StoreSettings>,
+    /// The server of shared rate limits; `None` for limits of this process.
+    pub cache: Option<CacheSettings>,
+    /// This server among its replicas.
+    pub replica: Replica,
     /// Packs to serve; empty for all.
     pub packs: Vec<String>,
     /// Tools to list.
@@ -166,6 +172,8 @@ impl Config {
         Ok(Self {
             home,
             store: file.store.or_environment(environment),
+            cache: file.cache.or_environment(environment),
+            replica: file.replica.or_environment(environment)?,
             packs: words(env_vars::PACKS).unwrap_or(file.packs),
             offer: tools.or(file.tools).map_or(Offer::Core, Offer::from),
             read_only: read_only.unwrap_or(file.read_only),
@@ -218,6 +226,8 @@ impl Home {
 struct File {
     packs: Vec<String>,
     store: store::StoreTable,
+    cache: fleet::CacheTable,
+    replica: fleet::ReplicaTable,
     tools: Option<ToolsOffer>,
     read_only: bool,
     lang: Option<Language>,

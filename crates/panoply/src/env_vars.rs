@@ -31,6 +31,26 @@ pub const STORE_PASSWORD_FILE: Variable = Variable {
     name: "PANOPLY_STORE_PASSWORD_FILE",
     description: "file with the password for PANOPLY_STORE",
 };
+/// Shared rate limits.
+pub const CACHE: Variable = Variable {
+    name: "PANOPLY_CACHE",
+    description: "URL of a Redis or Valkey server, for rate limits over all replicas",
+};
+/// File with the password of the cache.
+pub const CACHE_PASSWORD_FILE: Variable = Variable {
+    name: "PANOPLY_CACHE_PASSWORD_FILE",
+    description: "file with the password for PANOPLY_CACHE",
+};
+/// Name of this replica.
+pub const REPLICA: Variable = Variable {
+    name: "PANOPLY_REPLICA",
+    description: "name of this server among its replicas; the host's name if unset",
+};
+/// Number of replicas.
+pub const REPLICA_COUNT: Variable = Variable {
+    name: "PANOPLY_REPLICA_COUNT",
+    description: "how many replicas are deployed, to divide limits without the cache",
+};
 /// Packs to serve.
 pub const PACKS: Variable = Variable {
     name: "PANOPLY_PACKS",
@@ -103,10 +123,14 @@ pub const LAME_DUCK: Variable = Variable {
 };
 
 /// Variables of this program, in the order of the help.
-pub const OURS: [Variable; 18] = [
+pub const OURS: [Variable; 22] = [
     HOME,
     STORE,
     STORE_PASSWORD_FILE,
+    CACHE,
+    CACHE_PASSWORD_FILE,
+    REPLICA,
+    REPLICA_COUNT,
     PACKS,
     TOOLS,
     READ_ONLY,
@@ -131,6 +155,12 @@ const SYSTEM: [&str; 7] =
 /// The time zone of the machine: `TZ`, or else the system's setting; UTC if there is neither.
 pub fn time_zone() -> jiff::tz::TimeZone {
     jiff::tz::TimeZone::system()
+}
+
+/// Name of this machine; in a container that of the container.
+pub fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Snapshot of the environment at startup.

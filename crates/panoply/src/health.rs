@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | `home` | `DISK_FULL`, `STORE_READ_ONLY`, `STORE_REPLACED`, `NO_HOME` | 503 |
 //! | `audit log`, `idempotency keys`, `API keys` | `STORE_REPLACED`, or why it takes nothing | 503 |
+//! | `database` | `STORE_BUSY` | 503: without it no key can be read |
+//! | `cache` | `CACHE_UNAVAILABLE` | 200, degraded |
 //! | `audit chain` | `AUDIT_CHAIN_BROKEN` | 200, degraded |
 //! | `audit checkpoints` | `CHECKPOINT_FAILED` | 200, degraded |
 //! | `audit retention` | `RETENTION_FAILED` | 200, degraded |
@@ -24,6 +26,8 @@ use panoply_store::sqlite::FileIdentity;
 
 use crate::app;
 use crate::audit_maintenance::AuditHealth;
+use crate::fleet::Fleet;
+use crate::stores;
 
 /// Results are cached for this time, so that frequent probes cost nothing.
 const CACHE_TTL: Duration = Duration::from_millis(500);
@@ -33,6 +37,7 @@ pub(crate) struct Health {
     home: Option<WatchedHome>,
     without: Option<String>,
     audit: Arc<AuditHealth>,
+    fleet: Option<Arc<Fleet>>,
     supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
     clock: Arc<dyn Clock>,
     last: Mutex<Option<(Duration, Readiness)>>,
@@ -60,6 +65,7 @@ impl Health {
             home: Some(watched),
             without: None,
             audit: audit_health,
+            fleet: None,
             supervisors,
             clock: app::clock(),
             last: Mutex::default(),
@@ -72,10 +78,22 @@ impl Health {
             home: None,
             without: Some(why.to_owned()),
             audit: Arc::default(),
+            fleet: None,
             supervisors: Vec::new(),
             clock: app::clock(),
             last: Mutex::default(),
         }
+    }
+
+    /// Reports the shared parts of replicas too.
+    pub(crate) fn in_fleet(self, fleet: Option<Arc<Fleet>>) -> Self {
+        Self { fleet, ..self }
+    }
+
+    /// Whether the database server answers; `None` for files.
+    pub(crate) fn database_is_up(&self) -> Option<bool> {
+        let watched = self.home.as_ref().filter(|_| stores::is_server())?;
+        Some(watched.audit.ready().is_ok())
     }
 
     /// Health of the audit log, set by its maintenance thread.
@@ -105,6 +123,11 @@ impl Health {
         if let Some(watched) = &self.home {
             problems.extend(watched.problems());
         }
+        if self.fleet.as_ref().and_then(|fleet| fleet.cache()).is_some_and(|cache| !cache.up) {
+            let reason = "the cache does not answer; each replica enforces its share of the limits";
+            let problem = blocking("cache", "CACHE_UNAVAILABLE", reason);
+            problems.push(ReadinessProblem { blocking: false, ..problem });
+        }
         let audit = self.audit.problems();
         let degraded = [
             ("audit chain", "AUDIT_CHAIN_BROKEN", audit.chain),
@@ -132,7 +155,8 @@ impl WatchedHome {
         if let Err(error) = self.audit.ready()
             && !problems.iter().any(|problem| *problem.code == *error.code)
         {
-            problems.push(blocking("audit log", &error.code, &error.message));
+            let name = if stores::is_server() { "database" } else { "audit log" };
+            problems.push(blocking(name, &error.code, &error.message));
         }
         problems
     }

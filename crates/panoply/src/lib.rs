@@ -12,6 +12,7 @@ mod commands;
 pub mod config;
 pub mod env_vars;
 pub mod failure;
+mod fleet;
 mod health;
 mod issuer;
 mod out;

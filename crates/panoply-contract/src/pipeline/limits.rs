@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use governor::clock::{Clock as GovernorClock, Reference};
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
@@ -94,11 +95,15 @@ fn reads_shared_items(call: &Call) -> bool {
         && missing.iter().all(|permission| permission.ends_with(":read"))
 }
 
-pub(super) fn rate_limit(call: &Call) -> Result<(), ToolError> {
+pub(super) async fn rate_limit(call: &Call) -> Result<(), ToolError> {
     let spec = call.entry().spec;
     let Some(limit) = spec.rate_limit else { return Ok(()) };
     let (limiter, name) = (&call.kernel.services.limiter, spec.name);
-    limiter.check(name, limit, call.cx.caller.limit_scope()).map_err(|wait| {
+    let decision = match limiter.check(name, limit, call.cx.caller.limit_scope()) {
+        LimitCheck::Decided(decision) => decision,
+        LimitCheck::Asking(answer) => answer.await,
+    };
+    decision.map_err(|wait| {
         ToolError::new(
             ErrorKind::RateLimited,
             "RATE_LIMITED",
@@ -132,13 +137,16 @@ impl LimitScope<'_> {
 /// Rate limits per person and tool. An implementation over a shared store limits all replicas
 /// together.
 pub trait Limiter: Send + Sync + 'static {
-    /// Admits a call of a tool within a budget, or returns the time to wait.
-    fn check(
-        &self,
-        tool: &'static str,
-        limit: RateLimit,
-        scope: LimitScope<'_>,
-    ) -> Result<(), Duration>;
+    /// Admits a call of a tool within a budget, or says how long to wait.
+    fn check(&self, tool: &'static str, limit: RateLimit, scope: LimitScope<'_>) -> LimitCheck;
+}
+
+/// Decision of a [`Limiter`]: `Ok` admits the call, `Err` is the time to wait.
+pub enum LimitCheck {
+    /// Decided in this process. Not a future: most calls are decided here, without an allocation.
+    Decided(Result<(), Duration>),
+    /// A shared store is asked.
+    Asking(BoxFuture<'static, Result<(), Duration>>),
 }
 
 /// Limits of this process. GCRA: a bucket of `max_calls` that refills evenly.
@@ -174,13 +182,9 @@ impl LocalLimiter {
 }
 
 impl Limiter for LocalLimiter {
-    fn check(
-        &self,
-        tool: &'static str,
-        limit: RateLimit,
-        scope: LimitScope<'_>,
-    ) -> Result<(), Duration> {
-        self.bucket(tool, limit).map_or(Ok(()), |bucket| bucket.check(scope.key(), &self.clock))
+    fn check(&self, tool: &'static str, limit: RateLimit, scope: LimitScope<'_>) -> LimitCheck {
+        let bucket = self.bucket(tool, limit);
+        LimitCheck::Decided(bucket.map_or(Ok(()), |it| it.check(scope.key(), &self.clock)))
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use panoply_contract::context::CallContext;
 use panoply_contract::dialect::Envelope;
 use panoply_contract::kernel::{Kernel, KernelServices, Settings as KernelSettings};
-use panoply_contract::pipeline::{LimitScope, Limiter};
+use panoply_contract::pipeline::{LimitCheck, LimitScope, Limiter};
 use panoply_contract::spec::RateLimit;
 use panoply_contract::testing::call_with;
 use panoply_noema::tools::pack;
@@ -84,8 +84,8 @@ async fn client(kernel: Arc<Kernel>, stop: Arc<AtomicBool>, done: Arc<AtomicU64>
 struct Unlimited;
 
 impl Limiter for Unlimited {
-    fn check(&self, _: &'static str, _: RateLimit, _: LimitScope<'_>) -> Result<(), Duration> {
-        Ok(())
+    fn check(&self, _: &'static str, _: RateLimit, _: LimitScope<'_>) -> LimitCheck {
+        LimitCheck::Decided(Ok(()))
     }
 }
 

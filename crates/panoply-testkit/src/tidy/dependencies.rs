@@ -126,6 +126,24 @@ const TABLE: &[(&str, &[&str])] = &[
             "webpki-roots",
         ],
     ),
+    // Rate limits shared by replicas.
+    (
+        "panoply-redis",
+        &[
+            "futures",
+            "panoply-contract",
+            // The protocol, pipelined on one connection; eleven crates, seven of them for URLs.
+            "redis",
+            // TLS; ureq brings both along.
+            "rustls",
+            "thiserror",
+            "tokio",
+            "tokio-rustls",
+            "tracing",
+            "uuid",
+            "webpki-roots",
+        ],
+    ),
     (
         "panoply",
         &[
@@ -141,6 +159,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "panoply-contract",
             "panoply-mcp",
             "panoply-postgres",
+            "panoply-redis",
             "panoply-store",
             "rustix",
             "serde",

@@ -1,22 +1,16 @@
 //! The flags of `panoply db` and `panoply migrate`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 /// `panoply db`.
 #[derive(Debug, Subcommand)]
 pub enum Db {
     /// Create roles, database and tables for the URL in PANOPLY_STORE
-    Init {
-        /// URL of an administrator of the database server
-        #[arg(long, value_name = "URL")]
-        admin: String,
-    },
+    Init(Administrator),
     /// Apply the missing migrations, before servers of a new version start
-    Migrate {
-        /// URL of a superuser or a member of the role DATABASE_owner
-        #[arg(long, value_name = "URL")]
-        admin: String,
-    },
+    Migrate(Administrator),
     /// Check schema, collation, rights and durability; exit status 1 if something is wrong
     Check {
         /// Print JSON
@@ -41,4 +35,15 @@ pub struct Migrate {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Who creates and migrates tables.
+#[derive(Debug, Args)]
+pub struct Administrator {
+    /// URL of an administrator: a superuser, or for migrations a member of DATABASE_owner
+    #[arg(long = "admin", value_name = "URL")]
+    pub url: String,
+    /// File with the administrator's password, if the URL has none
+    #[arg(long = "admin-password-file", value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
 }

@@ -18,8 +18,8 @@ pub(super) fn run(db: &Db, session: &Session) -> Result<ExitCode, Failure> {
             .hint("set PANOPLY_STORE to a URL such as postgres://panoply_app@localhost/panoply"));
     };
     match db {
-        Db::Init { admin } => said(database::init(store, admin)),
-        Db::Migrate { admin } => said(database::migrate(store, admin)),
+        Db::Init(admin) => said(database::init(store, admin)),
+        Db::Migrate(admin) => said(database::migrate(store, admin)),
         Db::Check { json } => report(&database::check(store).map_err(failed)?, *json),
     }
 }

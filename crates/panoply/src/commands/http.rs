@@ -28,6 +28,7 @@ use crate::app::{App, Storage};
 use crate::cli::Http;
 use crate::config::{Config, Limits, OAuth};
 use crate::failure::Failure;
+use crate::fleet::Fleet;
 use crate::issuer::JwksUrl;
 use crate::out::{BOLD, FAINT, WARN, notice};
 use crate::stores;
@@ -47,11 +48,14 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
     let shutdown = Shutdown::default();
     shutdown.on_request(signals, config.lame_duck);
     raise_descriptor_limit();
-    let mut app = App::open(config)?;
+    let fleet = Arc::new(Fleet::join(config).await?);
+    let mut app = App::open_in(config, Some(&fleet))?;
     app.start_audit_maintenance(config);
     crate::rmf_schedule::start(config, &app.kernel)?;
     let admission = Arc::new(HttpAdmission::of(config, &app)?);
-    if admission.is_locked_out() && !config.listen.ip().is_loopback() {
+    // The first key of a fleet may be made while its servers run.
+    let must_have_key = !config.listen.ip().is_loopback() && !stores::is_server();
+    if admission.is_locked_out() && must_have_key {
         return Err(Failure::usage(format!(
             "refusing to listen on `{}`: every key is revoked, expired or deleted, so no request could be admitted",
             config.listen
@@ -60,7 +64,7 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
     }
     let home = config.home.folder.as_ref().map(Home::at);
     let runs = Arc::new(RunStores::new(home, config.open_tenants));
-    let options = options(config, &app, &admission, &runs, &shutdown);
+    let options = options(config, &app, &fleet, &admission, &runs, &shutdown);
     let server = McpServer::new(Arc::clone(&app.kernel), "panoply")
         .with_presentation(config.presentation)
         .bind_http(options, shutdown.stop)
@@ -75,6 +79,7 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
     let maintenance = tokio::spawn(maintain_tenants(Arc::clone(&app.kernel), runs));
     server.serve().await;
     maintenance.abort();
+    fleet.leave().await;
     app.close();
     Ok(ExitCode::SUCCESS)
 }
@@ -211,6 +216,7 @@ fn verifier(oauth: &OAuth, kernel: &Kernel, users: &Arc<StoredKeys>) -> TokenVer
 fn options(
     config: &Config,
     app: &App,
+    fleet: &Arc<Fleet>,
     admission: &Arc<HttpAdmission>,
     runs: &Arc<RunStores>,
     shutdown: &Shutdown,
@@ -225,8 +231,12 @@ fn options(
     options.limits = limits(&config.limits);
     options.draining = shutdown.draining.clone();
     options.force = shutdown.force.clone();
+    let (fleet, watched) = (Arc::clone(fleet), Arc::clone(&health));
     options.ready = Arc::new(move || health.readiness());
-    options.metrics = Arc::new(move || observe::metrics::render(&measured));
+    options.metrics = Arc::new(move || {
+        let of_tools = observe::metrics::render(&measured);
+        of_tools + &fleet.metrics(watched.database_is_up())
+    });
     options.protected = user_routes::routes(&admission.keys);
     let packs = kernel.registry().packs();
     if packs.iter().any(|pack| pack.info.name == panoply_api::PACK) {

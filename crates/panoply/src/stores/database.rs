@@ -1,6 +1,6 @@
 //! The stores on a PostgreSQL server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
@@ -27,6 +27,7 @@ use panoply_store::{ApiKeys, Home, KernelStore, StoreError, Users};
 use panoply_ttm::jobs::JobStore;
 
 use super::WithLog;
+use crate::cli::Administrator;
 use crate::config::StoreSettings;
 
 static SERVER: OnceLock<Server> = OnceLock::new();
@@ -52,30 +53,40 @@ fn settings(store: &StoreSettings) -> Result<Settings, StoreError> {
         ));
     }
     let mut settings = Settings::of(&store.url);
-    if let Some(file) = &store.password_file {
-        let password = std::fs::read_to_string(file)
-            .map_err(|source| StoreError::Unopenable { file: file.clone(), source })?;
-        settings.password = Some(password.trim_end_matches(['\r', '\n']).to_owned());
-    }
+    settings.password = store.password_file.as_deref().map(password_in).transpose()?;
     settings.authorities.clone_from(&store.authorities);
     settings.connections = store.connections;
     Ok(settings)
 }
 
 /// Creates roles, database and tables.
-pub(crate) fn init(store: &StoreSettings, admin: &str) -> Result<Vec<String>, StoreError> {
+pub(crate) fn init(
+    store: &StoreSettings,
+    admin: &Administrator,
+) -> Result<Vec<String>, StoreError> {
     let app = settings(store)?;
-    schema::init(&administrator(&app, admin), &Names::of(&app)?)
+    schema::init(&administrator(&app, admin)?, &Names::of(&app)?)
 }
 
 /// Applies the missing migrations.
-pub(crate) fn migrate(store: &StoreSettings, admin: &str) -> Result<Vec<String>, StoreError> {
+pub(crate) fn migrate(
+    store: &StoreSettings,
+    admin: &Administrator,
+) -> Result<Vec<String>, StoreError> {
     let app = settings(store)?;
-    schema::migrate(&administrator(&app, admin), &Names::of(&app)?)
+    schema::migrate(&administrator(&app, admin)?, &Names::of(&app)?)
 }
 
-fn administrator(app: &Settings, admin: &str) -> Settings {
-    Settings { authorities: app.authorities.clone(), ..Settings::of(admin) }
+fn administrator(app: &Settings, admin: &Administrator) -> Result<Settings, StoreError> {
+    let password = admin.password_file.as_deref().map(password_in).transpose()?;
+    let authorities = app.authorities.clone();
+    Ok(Settings { authorities, password, ..Settings::of(&admin.url) })
+}
+
+fn password_in(file: &Path) -> Result<String, StoreError> {
+    let password = std::fs::read_to_string(file)
+        .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })?;
+    Ok(password.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 /// Checks the database.

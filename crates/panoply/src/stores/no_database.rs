@@ -17,6 +17,7 @@ use panoply_store::{ApiKeys, Home, KernelStore, StoreError, Users};
 use panoply_ttm::jobs::JobStore;
 
 use super::WithLog;
+use crate::cli::Administrator;
 use crate::config::StoreSettings;
 
 fn refused<T>() -> Result<T, StoreError> {
@@ -28,11 +29,11 @@ pub(crate) fn choose(_: &StoreSettings) -> Result<(), StoreError> {
     refused()
 }
 
-pub(crate) fn init(_: &StoreSettings, _: &str) -> Result<Vec<String>, StoreError> {
+pub(crate) fn init(_: &StoreSettings, _: &Administrator) -> Result<Vec<String>, StoreError> {
     refused()
 }
 
-pub(crate) fn migrate(_: &StoreSettings, _: &str) -> Result<Vec<String>, StoreError> {
+pub(crate) fn migrate(_: &StoreSettings, _: &Administrator) -> Result<Vec<String>, StoreError> {
     refused()
 }
 

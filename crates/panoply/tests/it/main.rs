@@ -19,6 +19,8 @@ mod cgt_mcp;
 mod doctor;
 mod documents;
 mod elicitation;
+#[cfg(unix)]
+mod fleet;
 mod health;
 mod http;
 mod issuer;
