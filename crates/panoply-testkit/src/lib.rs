@@ -4,6 +4,7 @@
 //! - [`postgres`] starts a throw-away PostgreSQL.
 //! - [`redis`](mod@redis) starts a throw-away Redis.
 //! - [`published`] says what would break those who call a published tool.
+//! - [`storm`] starts replicas, kills them under load and checks what is left.
 //! - [`tidy`] reads the sources and says where they break a habit that no compiler checks.
 #![expect(
     clippy::panic,
@@ -18,4 +19,6 @@ pub mod postgres;
 pub mod published;
 #[cfg(unix)]
 pub mod redis;
+#[cfg(unix)]
+pub mod storm;
 pub mod tidy;

@@ -116,6 +116,18 @@ impl HttpClient {
         self.request("GET", path, &[], b"")
     }
 
+    /// Gets a page of a server that may not run; `None` if it does not answer.
+    pub fn try_get(&self, path: &str) -> Option<HttpReply> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        let head =
+            format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.address);
+        stream.write_all(head.as_bytes()).ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        HttpReply::parse(&answer)
+    }
+
     /// Posts one JSON-RPC request of the versions before 2026-07-28 and gives the reply to it.
     pub fn rpc(&self, path: &str, method: &str, params: Value) -> Value {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
@@ -208,7 +220,7 @@ impl HttpReply {
         data.filter_map(|data| serde_json::from_str(data.trim()).ok()).collect()
     }
 
-    fn parse(raw: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(raw: &[u8]) -> Option<Self> {
         let end = raw.windows(4).position(|window| window == b"\r\n\r\n")?;
         let (head, body) = raw.split_at_checked(end + 4)?;
         let head = String::from_utf8_lossy(head);

@@ -38,6 +38,8 @@ mod rmf_swap;
 mod setup;
 mod setup_files;
 mod stdio;
+#[cfg(unix)]
+mod storm;
 mod tenants;
 mod token_users;
 mod tool_search;
