@@ -3,7 +3,7 @@
 //! A checkpoint is the SHA-256 of `panoply-audit-checkpoint-1` and a line feed, then its number,
 //! time, heads and the hash before as netstrings. Heads are lines `CHAIN SEQUENCE HASH`, by chain.
 //! Each is an anchor of its chain: no row up to it can be rewritten unnoticed, and a chain that was
-//! removed is missed. Whoever can change the tables can rewrite all of it; the number and hash of
+//! removed is missed. A role that can change the tables can rewrite all of it; the number and hash of
 //! the last checkpoint, noted on another machine, show that.
 
 use std::collections::BTreeMap;

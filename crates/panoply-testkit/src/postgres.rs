@@ -120,6 +120,26 @@ impl PostgresServer {
         }
     }
 
+    /// Switches TLS on, with a certificate for `localhost`. Returns the PEM file of its authority.
+    pub fn encrypt(&self) -> PathBuf {
+        let script = "cd \"$1\" && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority \
+             -addext basicConstraints=critical,CA:TRUE -keyout ca.key -out ca.crt && \
+             openssl req -newkey rsa:2048 -nodes -subj /CN=localhost -keyout server.key -out server.csr && \
+             printf 'subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE' > server.ext && \
+             openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 \
+             -extfile server.ext -out server.crt && chmod 600 server.key";
+        let made = unprivileged(Path::new("sh"))
+            .args(["-c", script, "sh"])
+            .arg(&self.folder)
+            .output()
+            .expect("sh starts");
+        assert!(made.status.success(), "openssl: {}", String::from_utf8_lossy(&made.stderr));
+        for sql in ["ALTER SYSTEM SET ssl = on", "SELECT pg_reload_conf()"] {
+            self.psql("postgres", "postgres", sql).unwrap();
+        }
+        self.folder.join("ca.crt")
+    }
+
     /// Runs SQL in psql; returns its output, or the message of the error.
     pub fn psql(&self, role: &str, database: &str, sql: &str) -> Result<String, String> {
         let ran = Command::new(programs().join("psql"))

@@ -20,6 +20,7 @@ mod noema;
 mod noema_sequences;
 mod random;
 mod set_up;
+mod tls;
 mod transactions;
 mod transfer;
 mod ttm;
