@@ -122,7 +122,7 @@ async function theApps() {
           // Names without a hash: the server lists them, and `no-cache` makes browsers ask.
           entryFileNames: "app.js",
           chunkFileNames: "app-[name].js",
-          manualChunks: (id) => /temml|apps\/math/.test(id) ? "math" : (/src\/apps\/(funds|tax|study|runs|herbs)/.exec(id)?.[1] ?? (/src\/(rmf|cgt|ttm|noema|backtest)\//.test(id) ? undefined : "main")),
+          manualChunks: (id) => /temml|apps\/math/.test(id) ? "math" : (/src\/apps\/(funds|tax|study|runs|herbs)/.exec(id)?.[1] ?? (/idb-keyval/.test(id) ? "study" : undefined) ?? (/src\/(rmf|cgt|ttm|noema|backtest)\//.test(id) ? undefined : "main")),
         },
       },
     },
@@ -130,6 +130,9 @@ async function theApps() {
   return [
     ["app.html", readFileSync(join(here, "src/apps/app.html"), "utf8")],
     ["app.css", (await bundle("src/apps/apps.css")) + "\n"],
+    ["icon.svg", readFileSync(join(here, "src/apps/icon.svg"), "utf8")],
+    ["manifest.webmanifest", readFileSync(join(here, "src/apps/manifest.json"), "utf8")],
+    ["sw.js", (await bundle("src/apps/worker.ts")) + "\n"],
     ...output.map((file) => [file.fileName, licence(file.fileName) + file.code.trim() + "\n"]),
   ];
 }

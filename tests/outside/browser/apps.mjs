@@ -4,6 +4,7 @@
 import { budgets, home, signIn, unreachable } from "./apps_home.mjs";
 import * as funds from "./apps_funds.mjs";
 import * as herbs from "./apps_herbs.mjs";
+import { offlineStudy } from "./apps_offline.mjs";
 import * as runs from "./apps_runs.mjs";
 import * as study from "./apps_study.mjs";
 import * as tax from "./apps_tax.mjs";
@@ -16,7 +17,7 @@ const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf
 const kit = await prepare(nodeFolder);
 // The learner who begins with nothing comes before the one who finds a deck.
 const { studyFromNothing, ...laterStudy } = study;
-const journeys = { home, unreachable, studyFromNothing, ...laterStudy, ...herbs, ...tax, ...funds, ...runs };
+const journeys = { home, unreachable, studyFromNothing, ...laterStudy, offlineStudy, ...herbs, ...tax, ...funds, ...runs };
 let made = 0;
 
 /** One journey in a browser without history; at its end the page is searched by axe. */

@@ -14,6 +14,8 @@ export class Failed extends Error {
   }
 }
 
+export const isUnreachable = (error: unknown): boolean => error instanceof Failed && error.code === "UNREACHABLE";
+
 let whenKeyNeeded = () => {};
 
 /** Called when the server asks for a key. */
@@ -54,6 +56,8 @@ export async function complete(uri: string, name: string, value: string): Promis
 
 function known(error: unknown): Error {
   if (error instanceof KeyNeeded) whenKeyNeeded();
+  // Of a proxy before a server that is down.
+  if (error instanceof Refused && /^HTTP 50[234]$/.test(error.message)) return new Failed("", "", "UNREACHABLE");
   if (error instanceof Refused) return failed(error.data, error.message);
   if (error instanceof TypeError) return new Failed("", "", "UNREACHABLE");
   return error as Error;

@@ -8,7 +8,7 @@ import { chart, ChartOptions, Series } from "../common/chart";
 import type { Page, View } from "../common/page";
 import { Column, table } from "../common/table";
 import { language } from "../console/settings";
-import { ask, Failed, KeyNeeded } from "./client";
+import { ask, Failed, isUnreachable, KeyNeeded } from "./client";
 import { reader, t } from "./state";
 
 export interface Asked {
@@ -56,7 +56,7 @@ export function Loading(): JSX.Element {
 
 export function Problem({ error, again }: { error: Error; again?: () => void }): JSX.Element {
   if (error instanceof KeyNeeded) return <p class="state">{t("Sign in with a key to see this.", "ใส่คีย์เพื่อดูข้อมูลนี้")}</p>;
-  const unreachable = error instanceof Failed && error.code === "UNREACHABLE";
+  const unreachable = isUnreachable(error);
   const message = unreachable ? t("The server does not answer.", "เซิร์ฟเวอร์ไม่ตอบสนอง") : error.message;
   const hint = unreachable ? t("Check that `panoply http` is running, then try again.", "ตรวจสอบว่า `panoply http` ทำงานอยู่ แล้วลองอีกครั้ง") : error instanceof Failed ? error.hint : "";
   return (

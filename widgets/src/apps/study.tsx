@@ -4,17 +4,21 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { dateTime, number } from "../common/format";
 import { forecast } from "../noema/forecast";
-import { ask } from "./client";
+import { ask, isUnreachable } from "./client";
+import { kept, send } from "./study_device";
 import { Empty, Field, Loading, Problem, Sections, Shown, Tiles, useSection, useTool, Wait } from "./parts";
 import { reader, t, useTab } from "./state";
 import { Browser } from "./study_browser";
 import { Drafts } from "./study_drafts";
 import { Exam } from "./study_exam";
 import { Media, Side } from "./study_card";
+import { OfflinePanel, useSync } from "./study_offline";
+import { onDevice, online, RATINGS, Source } from "./study_source";
 
 export function Study() {
   const [section] = useSection(["decks", "review", "add", "browse", "drafts", "exam", "forecast"]);
   const [deck, setDeck] = useTab<string>("study.deck", "");
+  useSync();
   const names: [string, string][] = [
     ["decks", t("Decks", "สำรับ")],
     ["review", t("Review", "ทบทวน")],
@@ -27,7 +31,7 @@ export function Study() {
   return (
     <>
       <Sections label={t("Study", "ทบทวนบัตรคำ")} names={names} now={section} />
-      {section === "decks" && <Decks study={(id) => { setDeck(id); location.hash = "review"; }} />}
+      {section === "decks" && <><Decks study={(id) => { setDeck(id); location.hash = "review"; }} /><OfflinePanel /></>}
       {section === "review" && <Review key={deck} deck={deck} />}
       {section === "add" && <Add deck={deck} choose={setDeck} />}
       {section === "browse" && <Browser />}
@@ -150,39 +154,54 @@ function Add({ deck, choose }: { deck: string; choose: (id: string) => void }) {
 
 type Step = { kind: "loading" } | { kind: "error"; error: Error } | { kind: "none"; data: any } | { kind: "front"; data: any; since: number } | { kind: "back"; data: any; front: any; since: number; asked: number };
 
-const RATINGS = ["again", "hard", "good", "easy"];
+/** How long a review without a connection waits before it looks for one again. */
+const LOOK_AGAIN_MS = 10_000;
 
 function Review({ deck }: { deck: string }) {
   const [step, setStep] = useState<Step>({ kind: "loading" });
   const [typed, setTyped] = useState("");
   const [done, setDone] = useState(0);
+  const source = useRef<Source>(online(deck));
+  const looked = useRef(0);
   const working = useRef(false);
   const place = useRef<HTMLDivElement>(null);
 
+  const show = async () => {
+    const data = await source.current.next();
+    setTyped("");
+    setStep(data.card ? { kind: "front", data, since: Date.now() } : { kind: "none", data });
+  };
+  const next = async () => {
+    if (source.current.isOffline && Date.now() - looked.current > LOOK_AGAIN_MS) {
+      looked.current = Date.now();
+      await send().then(() => ask("get-settings", {})).then(() => { source.current = online(deck); }, () => {});
+    }
+    await show();
+  };
   /** One call at a time: a second key press must not rate the next card. */
   const run = async (work: () => Promise<void>) => {
     if (working.current) return;
     working.current = true;
-    await work().catch((error: Error) => setStep({ kind: "error", error }));
+    await work().catch(async (error: Error) => {
+      if (!isUnreachable(error) || !(await kept())) return setStep({ kind: "error", error });
+      source.current = onDevice();
+      looked.current = Date.now();
+      await show();
+    });
     working.current = false;
-  };
-  const next = async () => {
-    const { data } = (await ask("get-next-card", deck ? { deckId: deck } : {})).data;
-    setTyped("");
-    setStep(data.card ? { kind: "front", data, since: Date.now() } : { kind: "none", data });
   };
   const reveal = () => run(async () => {
     if (step.kind !== "front") return;
-    const { data, metadata } = (await ask("reveal-answer", { token: step.data.card.token, ...(typed ? { typed } : {}) })).data;
-    setStep({ kind: "back", data, front: step.data, since: step.since, asked: Date.parse(metadata.timestamp) });
+    const data = await source.current.reveal(step.data, typed);
+    setStep({ kind: "back", data, front: step.data, since: step.since, asked: data.asked });
   });
   const rate = (rating: string) => run(async () => {
     if (step.kind !== "back") return;
-    await ask("submit-review", { token: step.data.token, rating, takenMs: Math.min(Date.now() - step.since, 3_600_000) });
+    await source.current.rate(step.front, step.data, rating, Math.min(Date.now() - step.since, 3_600_000));
     await next().finally(() => setDone(done + 1));
   });
   const undo = () => run(async () => {
-    await ask("undo-review", {});
+    await source.current.undo();
     await next().finally(() => setDone(Math.max(done - 1, 0)));
   });
 
@@ -214,7 +233,11 @@ function Review({ deck }: { deck: string }) {
   const counts = step.kind === "back" ? step.front : step.data;
   return (
     <>
-      <p class="quiet">{t(`${counts.new} new · ${counts.learning} learning · ${counts.reviews} to review · ${done} done now`, `ใหม่ ${counts.new} · กำลังเรียน ${counts.learning} · ทบทวน ${counts.reviews} · ทำแล้วรอบนี้ ${done}`)}</p>
+      {source.current.isOffline ? (
+        <p role="status">{t(`No connection · cards on this device: ${counts.left} · reviews to send: ${counts.waiting}`, `ไม่มีการเชื่อมต่อ · มีบัตรในเครื่อง ${counts.left} ใบ · ผลทบทวนรอส่ง ${counts.waiting} ครั้ง`)}</p>
+      ) : (
+        <p class="quiet">{t(`${counts.new} new · ${counts.learning} learning · ${counts.reviews} to review · ${done} done now`, `ใหม่ ${counts.new} · กำลังเรียน ${counts.learning} · ทบทวน ${counts.reviews} · ทำแล้วรอบนี้ ${done}`)}</p>
+      )}
       {step.kind === "none" ? (
         <Nothing data={step.data} done={done} />
       ) : step.kind === "front" ? (
@@ -233,7 +256,7 @@ function Review({ deck }: { deck: string }) {
           {typeof step.data.typedRight === "boolean" && <p class={step.data.typedRight ? "up" : "down"} role="status">{step.data.typedRight ? `✓ ${t("What you typed is right.", "คำตอบที่พิมพ์ถูกต้อง")}` : `✗ ${t("What you typed differs.", "คำตอบที่พิมพ์ไม่ตรง")}`}</p>}
           <h2 id="how">{t("How well did you know it?", "จำได้ดีแค่ไหน")}</h2>
           <div class="ratings" role="group" aria-labelledby="how">
-            {step.data.previews.map((preview: any) => <button key={preview.rating} type="button" onClick={() => rate(preview.rating)}><span><b>{ratingName(preview.rating)}</b> <kbd>{RATINGS.indexOf(preview.rating) + 1}</kbd></span><small>{until(preview, step.asked)}</small></button>)}
+            {step.data.previews.map((preview: any) => <button key={preview.rating} type="button" onClick={() => rate(preview.rating)}><span><b>{ratingName(preview.rating)}</b> <kbd>{RATINGS.indexOf(preview.rating) + 1}</kbd></span><small>{preview.due && until(preview, step.asked)}</small></button>)}
           </div>
           <p class="actions"><Speak text={step.data.back} speech={step.data.speech} /></p>
         </>

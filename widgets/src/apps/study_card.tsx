@@ -3,7 +3,7 @@
 
 import { ComponentChildren, Fragment, h, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { resource } from "./client";
+import { fileOf } from "./study_device";
 import { t } from "./state";
 import { withFormulas } from "./study_formula";
 import { Masked, Occlusion } from "./study_occlusion";
@@ -80,7 +80,7 @@ function Medium({ name, alt, media }: { name: string; alt: string; media: Media[
   const [failed, fail] = useState(false);
   useEffect(() => {
     if (!found) return;
-    resource(found.uri).then((content) => set(`data:${content.mimeType ?? found.mimeType};base64,${content.blob}`), () => fail(true));
+    fileOf(found.uri).then((content) => set(`data:${content.mimeType ?? found.mimeType};base64,${content.blob}`), () => fail(true));
   }, [found?.uri]);
   if (!found || failed) return <span class="quiet">[{t("missing file", "ไม่พบไฟล์")}: {name}]</span>;
   if (!url) return <span class="quiet">…</span>;

@@ -69,11 +69,13 @@ async fn apps_are_public_with_a_strict_content_security_policy() {
         ["/", "/rmf", "/cgt", "/study", "/runs", "/herbs"].map(|path| (path, "text/html"));
     let scripts = ["app", "app-funds", "app-herbs", "app-math", "app-runs", "app-study", "app-tax"];
     let scripts = scripts.map(|name| (format!("/app/{name}.js"), "text/javascript"));
-    let files = documents
-        .map(|(path, kind)| (path.to_owned(), kind))
-        .into_iter()
-        .chain(scripts)
-        .chain([("/app/app.css".to_owned(), "text/css")]);
+    let files =
+        documents.map(|(path, kind)| (path.to_owned(), kind)).into_iter().chain(scripts).chain([
+            ("/app/app.css".to_owned(), "text/css"),
+            ("/app/icon.svg".to_owned(), "image/svg+xml"),
+            ("/sw.js".to_owned(), "text/javascript"),
+            ("/manifest.webmanifest".to_owned(), "application/manifest+json"),
+        ]);
     for (path, kind) in files {
         let file = server.get(&path).await;
         assert_eq!(file.status, 200, "{path}");

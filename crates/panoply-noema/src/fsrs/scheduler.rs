@@ -76,7 +76,7 @@ impl Phase {
 }
 
 /// The schedule of a card.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
     /// Phase of the card.
     pub phase: Phase,

@@ -5,6 +5,7 @@
 //! which spends both tokens. Resubmitting the same token with the same rating returns the stored
 //! outcome and counts once.
 
+pub mod offline;
 mod token;
 
 pub use self::token::{ReviewToken, Side};
@@ -15,7 +16,7 @@ use crate::card::{Card, Hold, Review, ReviewKind, StoredOutcome};
 use crate::collection;
 use crate::deck::{DeckOptions, LeechAction};
 use crate::error::{NoemaError, Result};
-use crate::fsrs::{DAY, Memory, Micros, Phase, Rating, Schedule, Seed};
+use crate::fsrs::{DAY, Memory, Micros, Phase, Rating, Schedule, Scheduler, Seed};
 use crate::ids::{CardId, DeckId, ReviewId, SessionId};
 use crate::numbers::{round_to_i64, to_f64};
 use crate::store::{StoreReader, StoreWriter};
@@ -86,6 +87,10 @@ pub struct ReviewOutcome {
     pub buried: Vec<CardId>,
     /// Answer time in milliseconds.
     pub taken_ms: i64,
+    /// Schedule before the review, to merge one that was made earlier and arrives later; absent in
+    /// outcomes of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Schedule>,
 }
 
 /// A recorded review.
@@ -120,10 +125,8 @@ pub fn submit(
         return Err(NoemaError::AnswerNotRevealed(card.id));
     }
     ensure_reviewable(&card, now)?;
-    let decks = collection::lineage(writer, card.deck)?;
-    let ids: Vec<DeckId> = decks.iter().map(|deck| deck.id).collect();
-    let options = collection::options_of_lineage(decks);
-    let outcome = record(writer, card, &ids, &options, answer, &token, now)?;
+    let id = next_review_id(writer, now)?;
+    let (outcome, options) = record(writer, card, answer, &token, id, now)?;
     Ok(RecordedReview { outcome, replayed: false, options })
 }
 
@@ -155,62 +158,43 @@ pub const fn seed(card: &Card) -> Seed {
     Seed { card: card.id.0, repetition: card.reps }
 }
 
+/// Schedules the card, writes the log entry `id` and counts the review.
 fn record(
     writer: &mut dyn StoreWriter,
     mut card: Card,
-    decks: &[DeckId],
-    options: &DeckOptions,
     answer: &ReviewSubmission<'_>,
     token: &ReviewToken,
+    id: ReviewId,
     now: Micros,
-) -> Result<ReviewOutcome> {
+) -> Result<(ReviewOutcome, DeckOptions)> {
+    let decks = collection::lineage(writer, card.deck)?;
+    let ids: Vec<DeckId> = decks.iter().map(|deck| deck.id).collect();
+    let options = collection::options_of_lineage(decks);
     let scheduler = options.scheduler(writer.learner_zone()?);
-    let before = schedule_with_memory(&card);
-    let predicted = scheduler.retrievability(&before, now);
-    card.schedule = scheduler.answer(&before, answer.rating, now, seed(&card));
-    card.reps += 1;
-    let lapsed = before.phase == Phase::Review && answer.rating == Rating::Again;
-    card.lapses += u32::from(lapsed);
-    card.hold = Hold::None;
-    card.held_until = None;
+    let mut outcome = apply(&mut card, &scheduler, answer.rating, now);
+    if card.hold.is_burial() {
+        card.hold = Hold::None;
+        card.held_until = None;
+    }
     card.sequence += 1;
-    card.modified = now;
-    let leech = lapsed && is_leech(card.lapses, options.leech_threshold);
-    let suspended = leech && options.leech_action == LeechAction::Suspend;
-    if suspended {
+    card.modified = card.modified.max(now);
+    outcome.leech = outcome.lapsed() && is_leech(card.lapses, options.leech_threshold);
+    outcome.suspended = outcome.leech && options.leech_action == LeechAction::Suspend;
+    if outcome.suspended {
         card.hold = Hold::Suspended;
     }
     writer.put_card(&card)?;
-    if leech {
+    if outcome.leech {
         collection::retag(writer, card.id, &[LEECH_TAG.to_owned()], &[], now)?;
     }
-    let buried = if options.bury_siblings {
-        bury_siblings(writer, &card, options, now)?
-    } else {
-        Vec::new()
-    };
-    count_towards_limits(writer, decks, before.phase, options, now)?;
+    if options.bury_siblings {
+        outcome.buried = bury_siblings(writer, &card, &options, now)?;
+    }
+    count_towards_limits(writer, &ids, outcome.from, &options, now)?;
     let measured = answer.taken_ms.unwrap_or((now - token.shown) / 1000);
-    let taken_ms = measured.clamp(0, MAX_ANSWER_MS);
-    let outcome = ReviewOutcome {
-        review: next_review_id(writer, now)?,
-        card: card.id,
-        deck: card.deck,
-        rating: answer.rating,
-        from: before.phase,
-        to: card.schedule.phase,
-        due: card.schedule.due,
-        interval_days: card.schedule.interval_days,
-        stability: card.schedule.memory.map_or(0.0, |memory| memory.stability),
-        difficulty: card.schedule.memory.map_or(0.0, |memory| memory.difficulty),
-        predicted,
-        lapses: card.lapses,
-        leech,
-        suspended,
-        buried,
-        taken_ms,
-    };
-    append_review(writer, &outcome, &before, answer, now)?;
+    outcome.taken_ms = measured.clamp(0, MAX_ANSWER_MS);
+    outcome.review = id;
+    writer.put_review(&log_entry(&outcome, answer, now)?)?;
     if let Some(id) = answer.session {
         let mut session = writer
             .session(id)?
@@ -218,10 +202,44 @@ fn record(
             .ok_or(NoemaError::SessionNotFound(id))?;
         session.answered += 1;
         session.passed += u32::from(answer.rating.passed());
-        session.taken_ms += taken_ms;
+        session.taken_ms += outcome.taken_ms;
         writer.put_session(&session)?;
     }
-    Ok(outcome)
+    Ok((outcome, options))
+}
+
+/// Schedules the card after a rating at `at`, and counts it. The outcome has no log entry yet.
+fn apply(card: &mut Card, scheduler: &Scheduler, rating: Rating, at: Micros) -> ReviewOutcome {
+    let before = schedule_with_memory(card);
+    card.schedule = scheduler.answer(&before, rating, at, seed(card));
+    card.reps += 1;
+    card.lapses += u32::from(before.phase == Phase::Review && rating == Rating::Again);
+    ReviewOutcome {
+        review: ReviewId(0),
+        card: card.id,
+        deck: card.deck,
+        rating,
+        from: before.phase,
+        to: card.schedule.phase,
+        due: card.schedule.due,
+        interval_days: card.schedule.interval_days,
+        stability: card.schedule.memory.map_or(0.0, |memory| memory.stability),
+        difficulty: card.schedule.memory.map_or(0.0, |memory| memory.difficulty),
+        predicted: scheduler.retrievability(&before, at),
+        lapses: card.lapses,
+        leech: false,
+        suspended: false,
+        buried: Vec::new(),
+        taken_ms: 0,
+        before: Some(before),
+    }
+}
+
+impl ReviewOutcome {
+    /// Whether a card in review was forgotten.
+    fn lapsed(&self) -> bool {
+        self.from == Phase::Review && self.rating == Rating::Again
+    }
 }
 
 /// The schedule with an estimated memory state if another scheduler produced it: an interval
@@ -304,26 +322,22 @@ fn next_review_id(writer: &dyn StoreWriter, now: Micros) -> Result<ReviewId> {
     Ok(ReviewId(if here > last { here } else { last + 1 }))
 }
 
-fn append_review(
-    writer: &mut dyn StoreWriter,
-    outcome: &ReviewOutcome,
-    before: &Schedule,
-    answer: &ReviewSubmission<'_>,
-    now: Micros,
-) -> Result<()> {
-    let kind = match before.phase {
+/// The entry of the log for an outcome at `at`.
+fn log_entry(outcome: &ReviewOutcome, answer: &ReviewSubmission<'_>, at: Micros) -> Result<Review> {
+    let before = outcome.before.unwrap_or_default();
+    let kind = match outcome.from {
         Phase::New | Phase::Learning => ReviewKind::Learning,
-        Phase::Review if before.due > now => ReviewKind::Early,
+        Phase::Review if before.due > at => ReviewKind::Early,
         Phase::Review => ReviewKind::Review,
         Phase::Relearning => ReviewKind::Relearning,
     };
     let interval = match outcome.interval_days {
-        0 => -((outcome.due - now) / 1_000_000),
+        0 => -((outcome.due - at) / 1_000_000),
         days => i64::from(days),
     };
     let json =
         serde_json::to_string(outcome).map_err(|error| NoemaError::store(error.to_string()))?;
-    writer.put_review(&Review {
+    Ok(Review {
         id: outcome.review,
         card: outcome.card,
         rating: outcome.rating.ordinal(),

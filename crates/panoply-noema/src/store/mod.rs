@@ -375,6 +375,8 @@ pub trait StoreWriter: StoreReader {
     fn put_card(&mut self, card: &Card) -> Result<()>;
     /// Appends to the review log.
     fn put_review(&mut self, review: &Review) -> Result<()>;
+    /// Replaces an entry of the review log.
+    fn replace_review(&mut self, review: &Review) -> Result<()>;
     /// Sets the tally of a deck for a day.
     fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<()>;
     /// Inserts or replaces a session.

@@ -41,6 +41,7 @@ mod notes;
 mod optimize_parameters;
 mod plan_exam;
 mod predict_retention;
+mod prepare_offline_study;
 mod preview;
 mod preview_import;
 mod preview_review;
@@ -56,6 +57,7 @@ mod sharing;
 mod simulate_workload;
 mod specs;
 mod start_session;
+mod submit_offline_reviews;
 mod submit_review;
 mod suspend_cards;
 mod tag_cards;
@@ -166,6 +168,8 @@ fn pack_of(store: Arc<dyn Store>, roots: Roots) -> Pack {
         .tool(&get_next_card::SPEC, &service, get_next_card::call)
         .tool(&reveal_answer::SPEC, &service, reveal_answer::call)
         .tool(&submit_review::SPEC, &service, submit_review::call)
+        .tool(&prepare_offline_study::SPEC, &service, prepare_offline_study::call)
+        .tool(&submit_offline_reviews::SPEC, &service, submit_offline_reviews::call)
         .tool(&undo_review::SPEC, &service, undo_review::call)
         .tool(&preview_review::SPEC, &service, preview_review::call)
         .tool(&end_session::SPEC, &service, end_session::call)

@@ -17,6 +17,7 @@ mod import_export;
 mod media;
 #[cfg(feature = "tools")]
 mod note_types;
+mod offline;
 #[cfg(feature = "tools")]
 mod permissions;
 #[cfg(feature = "tools")]

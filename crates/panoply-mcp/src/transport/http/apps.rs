@@ -14,17 +14,17 @@ use super::console::{CSS, HTML, JAVASCRIPT, file};
 use super::reply;
 
 /// CSP of the apps: own scripts and styles only, connections to this server only, pictures and
-/// sounds of cards as data, no framing.
+/// sounds of cards as data, the service worker of Study, no framing.
 const APP_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-     connect-src 'self'; img-src 'self' data:; media-src data:; base-uri 'none'; \
-     form-action 'none'; frame-ancestors 'none'";
+     connect-src 'self'; img-src 'self' data:; media-src data:; worker-src 'self'; \
+     manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const PATHS: [&str; 6] = ["/", "/rmf", "/cgt", "/study", "/runs", "/herbs"];
 
 const DOCUMENT: &str = include_str!("../../../../../widgets/dist/app.html");
 
 /// Scripts and styles by name, as `widgets/build.mjs` writes them.
-const FILES: [(&str, &str, &str); 8] = [
+const FILES: [(&str, &str, &str); 9] = [
     ("app.css", CSS, include_str!("../../../../../widgets/dist/app.css")),
     ("app.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app.js")),
     ("app-funds.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app-funds.js")),
@@ -33,7 +33,17 @@ const FILES: [(&str, &str, &str); 8] = [
     ("app-runs.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app-runs.js")),
     ("app-study.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app-study.js")),
     ("app-tax.js", JAVASCRIPT, include_str!("../../../../../widgets/dist/app-tax.js")),
+    ("icon.svg", SVG, include_str!("../../../../../widgets/dist/icon.svg")),
 ];
+
+const SVG: &str = "image/svg+xml";
+const MANIFEST: &str = "application/manifest+json";
+
+/// Makes Study installable.
+const MANIFEST_FILE: &str = include_str!("../../../../../widgets/dist/manifest.webmanifest");
+
+/// The service worker of Study, at the root so that it may keep `/study`.
+const WORKER: &str = include_str!("../../../../../widgets/dist/sw.js");
 
 /// Routes of the apps and their files.
 pub(super) fn routes() -> Router {
@@ -42,6 +52,8 @@ pub(super) fn routes() -> Router {
         .into_iter()
         .fold(Router::new(), |router, path| router.route(path, get(document)))
         .route("/app/{file}", get(asset))
+        .route("/sw.js", get(async || file(JAVASCRIPT, APP_POLICY, WORKER)))
+        .route("/manifest.webmanifest", get(async || file(MANIFEST, APP_POLICY, MANIFEST_FILE)))
 }
 
 async fn asset(Path(name): Path<String>) -> Response {

@@ -316,6 +316,15 @@ impl StoreWriter for Transaction<'_> {
         self.put(Table::Review, review.id.0, sql, row)
     }
 
+    fn replace_review(&mut self, review: &Review) -> Result<()> {
+        // Not an UPDATE: triggers count what is inserted and deleted.
+        self.touch(Table::Review, review.id.0)?;
+        self.connection
+            .prepare_cached("DELETE FROM review WHERE id = ?1 AND card = ?2")?
+            .execute((review.id.0, review.card.0))?;
+        self.put_review(review)
+    }
+
     fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<()> {
         let known = self.query_one(
             "SELECT id FROM tally WHERE deck = ?1 AND day = ?2",
