@@ -5,8 +5,9 @@
 //! accepts its monthly rates for that. A month without a rate is an error: the rate of another
 //! month would give an unverifiable figure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use hmrc_rates::{LookupError, RateType, YearMonth};
 use jiff::civil::Date;
@@ -101,14 +102,27 @@ pub enum FxError {
 }
 
 /// HMRC's rates, overridden by the operator's own table.
+#[derive(Clone)]
 pub struct Rates {
-    hmrc: hmrc_rates::Rates,
+    hmrc: Arc<hmrc_rates::Rates>,
+    /// Rates that HMRC published after the program was made.
+    newer: BTreeMap<(Currency, Month), Decimal>,
     own: BTreeMap<(Currency, Month), Decimal>,
 }
 
 impl Default for Rates {
     fn default() -> Self {
-        Self { hmrc: hmrc_rates::Rates::new(), own: BTreeMap::new() }
+        let hmrc = Arc::new(hmrc_rates::Rates::new());
+        Self { hmrc, newer: BTreeMap::new(), own: BTreeMap::new() }
+    }
+}
+
+impl fmt::Debug for Rates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rates")
+            .field("newer", &self.newer.len())
+            .field("own", &self.own.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -116,25 +130,14 @@ impl Rates {
     /// Adds the operator's table: lines of `month,currency,units_per_gbp`, such as
     /// `2024-03,USD,1.2614`. A header line is skipped.
     pub fn with_table(mut self, csv: &str) -> Result<Self, Vec<String>> {
-        let mut bad = Vec::new();
-        for (number, line) in (1..).zip(csv.lines()) {
-            let line = line.trim();
-            if line.is_empty()
-                || line.starts_with('#')
-                || (number == 1 && line.starts_with("month"))
-            {
-                continue;
-            }
-            match own_rate(line) {
-                Some((currency, month, rate)) => {
-                    self.own.insert((currency, month), rate);
-                }
-                None => bad.push(format!(
-                    "line {number}: `{line}` is not `month,currency,units_per_gbp`, such as `2024-03,USD,1.2614`"
-                )),
-            }
-        }
-        if bad.is_empty() { Ok(self) } else { Err(bad) }
+        self.own.extend(table(csv)?);
+        Ok(self)
+    }
+
+    /// Adds rates that HMRC published, in the form of the operator's table.
+    pub fn with_published(mut self, csv: &str) -> Result<Self, Vec<String>> {
+        self.newer.extend(table(csv)?);
+        Ok(self)
     }
 
     /// Rate for an amount; 1 for pounds.
@@ -160,13 +163,20 @@ impl Rates {
 
     /// First and last month in HMRC's table.
     pub fn span(&self) -> Option<(Month, Month)> {
-        let mut months = self.hmrc.months();
-        let first = months.next()?;
-        let last = months.next_back().unwrap_or(first);
-        Some((month_of(first)?, month_of(last)?))
+        let months = self.months();
+        Some((*months.first()?, *months.last()?))
+    }
+
+    /// Months with a rate of HMRC, in order.
+    fn months(&self) -> BTreeSet<Month> {
+        let newer = self.newer.keys().map(|(_, month)| *month);
+        self.hmrc.months().filter_map(month_of).chain(newer).collect()
     }
 
     fn published(&self, currency: Currency, month: Month) -> Option<Decimal> {
+        if let Some(rate) = self.newer.get(&(currency, month)) {
+            return Some(*rate);
+        }
         let key = YearMonth::new(i32::from(month.year), u32::try_from(month.month).ok()?)?;
         let found: Result<_, LookupError> = self.hmrc.monthly_rate(currency.as_str(), key);
         found.ok().map(|rate| rate.units_per_gbp()).filter(|rate| *rate > Decimal::ZERO)
@@ -174,12 +184,10 @@ impl Rates {
 
     fn missing(&self, currency: Currency, month: Month) -> FxError {
         let known = self.hmrc.currencies(RateType::Monthly);
-        let is_known = known.into_iter().any(|known| known.as_str() == currency.as_str());
-        let mut months = self
-            .hmrc
-            .months()
-            .filter_map(month_of)
-            .filter(|month| self.published(currency, *month).is_some());
+        let is_known = known.into_iter().any(|known| known.as_str() == currency.as_str())
+            || self.newer.keys().any(|(newer, _)| *newer == currency);
+        let mut months =
+            self.months().into_iter().filter(|month| self.published(currency, *month).is_some());
         match (is_known, months.next()) {
             (true, Some(first)) => FxError::NoRate {
                 currency,
@@ -194,6 +202,25 @@ impl Rates {
 
 fn month_of(month: YearMonth) -> Option<Month> {
     Month::new(i16::try_from(month.year()).ok()?, i8::try_from(month.month()).ok()?)
+}
+
+/// A table of rates, or every line that is none.
+fn table(csv: &str) -> Result<BTreeMap<(Currency, Month), Decimal>, Vec<String>> {
+    let mut rates = BTreeMap::new();
+    let mut bad = Vec::new();
+    for (number, line) in (1..).zip(csv.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') || (number == 1 && line.starts_with("month")) {
+            continue;
+        }
+        match own_rate(line) {
+            Some((currency, month, rate)) => drop(rates.insert((currency, month), rate)),
+            None => bad.push(format!(
+                "line {number}: `{line}` is not `month,currency,units_per_gbp`, such as `2024-03,USD,1.2614`"
+            )),
+        }
+    }
+    if bad.is_empty() { Ok(rates) } else { Err(bad) }
 }
 
 fn own_rate(line: &str) -> Option<(Currency, Month, Decimal)> {

@@ -11,6 +11,7 @@ pub mod dsl;
 pub mod engine;
 pub mod eri;
 pub mod estimate;
+pub mod figures;
 pub mod fx;
 pub mod harvest;
 pub mod html;

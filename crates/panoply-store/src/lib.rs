@@ -10,6 +10,7 @@ pub mod check;
 pub mod clock;
 pub mod dump;
 pub mod error;
+pub mod files;
 pub mod home;
 pub mod kernel_db;
 pub mod keys;

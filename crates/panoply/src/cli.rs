@@ -3,6 +3,7 @@
 mod audit;
 mod backtest;
 mod cgt;
+mod data;
 mod db;
 mod home;
 mod keys;
@@ -24,6 +25,7 @@ pub use self::cgt::{
     Cgt, CgtAccount, CgtExplain, CgtFx, CgtImport, CgtIncome, CgtOptions, CgtParse, CgtPortfolio,
     CgtPortfolioAdd, CgtPortfolioImport, CgtReconcile, CgtReport, CgtRounding, CgtSplit,
 };
+pub use self::data::{Data, DataBuild, DataUpdate};
 pub use self::db::{Administrator, Db, Migrate};
 pub use self::home::{Backup, Client, Completions, Doctor, Health, Man, Restore, Setup};
 pub use self::keys::{KeyProfile, Keys};
@@ -82,6 +84,9 @@ pub enum Command {
     /// UK Capital Gains Tax: parse, report, explain, import, income, portfolios and exchange rates
     #[command(subcommand)]
     Cgt(Cgt),
+    /// Install newer figures of a pack from signed data packs
+    #[command(subcommand)]
+    Data(Data),
     /// Set up, migrate and check a PostgreSQL database for the stores
     #[command(subcommand)]
     Db(Db),

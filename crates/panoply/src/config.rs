@@ -76,6 +76,8 @@ pub struct Config {
     pub quotas: Quotas,
     /// How results are presented to clients.
     pub presentation: Presentation,
+    /// Public keys that may sign data packs.
+    pub data_keys: Vec<String>,
     /// Settings tables of the packs.
     pub pack_settings: BTreeMap<String, toml::Table>,
 }
@@ -192,6 +194,7 @@ impl Config {
             open_tenants: file.tenants.open,
             quotas: file.tenants.quota,
             presentation: file.mcp,
+            data_keys: file.data.keys,
             pack_settings: file.pack,
         })
     }
@@ -239,6 +242,7 @@ struct File {
     audit: AuditSettings,
     tenants: TenantsTable,
     mcp: Presentation,
+    data: DataTable,
     pack: BTreeMap<String, toml::Table>,
 }
 
@@ -270,6 +274,13 @@ impl Default for ElicitationTable {
     fn default() -> Self {
         Self { seconds: Settings::default().consent_time.as_secs() }
     }
+}
+
+/// Settings of data packs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct DataTable {
+    keys: Vec<String>,
 }
 
 /// Settings of tenants.

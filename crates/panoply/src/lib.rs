@@ -10,6 +10,7 @@ mod checkpoints;
 pub mod cli;
 mod commands;
 pub mod config;
+mod data_packs;
 pub mod env_vars;
 pub mod failure;
 mod fleet;

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use panoply_cgt::figures::NewerFigures;
 use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::pack::Pack;
 use panoply_contract::sharing::ShareStore;
@@ -13,6 +14,7 @@ use panoply_store::Home;
 use panoply_store::roots::Roots;
 
 use crate::config::Config;
+use crate::data_packs::Installed;
 use crate::env_vars::Environment;
 use crate::failure::Failure;
 use crate::quota::{PackQuota, Quotas};
@@ -48,6 +50,8 @@ pub(crate) type BuildPack = fn(&PackConfig) -> Result<Pack, Failure>;
 #[derive(Clone, Debug)]
 pub(crate) struct PackConfig {
     pub(crate) data: PackData,
+    /// Home of the server, where data packs are; `None` without files.
+    pub(crate) server: Option<Home>,
     /// Settings table `[pack.NAME]`.
     pub(crate) settings: toml::Table,
     /// Whose data; `data` is the storage of this tenant.
@@ -94,8 +98,13 @@ pub(crate) fn build(
     let selected = select(&config.packs)?;
     for def in selected {
         let settings = config.pack_settings.get(def.name).cloned().unwrap_or_default();
+        let server = match data {
+            PackData::Persistent(home) => Some(home.clone()),
+            PackData::Ephemeral | PackData::Sample => None,
+        };
         let over = |data: &PackData| PackConfig {
             data: data.clone(),
+            server: server.clone(),
             settings: settings.clone(),
             tenant: TenantId::local(),
             quotas: config.quotas,
@@ -128,14 +137,17 @@ fn supervised(
     shares: &Arc<dyn ShareStore>,
 ) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
     let PackConfig { settings, quotas, .. } = over(&PackData::Ephemeral);
+    let server = home.clone();
     let open = Box::new(move |tenant: &TenantId, home: &Home| {
         let data = PackData::Persistent(home.clone());
         let (settings, tenant) = (settings.clone(), tenant.clone());
-        let config = PackConfig { data, settings, tenant, quotas };
+        let server = Some(server.clone());
+        let config = PackConfig { data, server, settings, tenant, quotas };
         Box::new(move || (def.build)(&config)) as Open
     });
     let shape = || (def.build)(&over(&PackData::Ephemeral));
-    let files = TenantFiles { name: def.name, home: home.clone(), files: def.files };
+    let figures = Installed::of(home, def.name).active_file();
+    let files = TenantFiles { name: def.name, home: home.clone(), files: def.files, figures };
     TenantSupervisor::start(files, open, capacity, Arc::clone(shares), shape)
 }
 
@@ -209,8 +221,7 @@ fn supervised_rmf(config: &PackConfig) -> Result<(Pack, Arc<dyn Supervisor>), Fa
 }
 
 fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
-    let settings =
-        config.settings.clone().try_into().map_err(|error| bad_settings("cgt", &error))?;
+    let settings = cgt_settings(&config.settings, config.server.as_ref())?;
     let portfolios = match &config.data {
         PackData::Persistent(home) => stores::portfolios(home, &config.tenant),
         PackData::Ephemeral => panoply_cgt::store::in_memory(),
@@ -225,6 +236,26 @@ fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
         Ok(u64::try_from(transactions).unwrap_or(u64::MAX))
     };
     Ok(with_quota(pack, config, ("transactions", config.quotas.transactions), count))
+}
+
+/// Parses `[pack.cgt]` and adds the figures of a data pack.
+pub(crate) fn cgt_settings(
+    settings: &toml::Table,
+    server: Option<&Home>,
+) -> Result<panoply_cgt::tools::Settings, Failure> {
+    let mut settings: panoply_cgt::tools::Settings =
+        settings.clone().try_into().map_err(|error| bad_settings("cgt", &error))?;
+    let Some(home) = server else { return Ok(settings) };
+    let unusable = |why: String| {
+        Failure::work(format!("the data pack of cgt cannot be used: {why}"))
+            .hint("run `panoply data verify`; go back with `panoply data rollback cgt`")
+    };
+    let active = Installed::of(home, "cgt").read_active();
+    if let Some(data) = active.map_err(|error| unusable(error.to_string()))? {
+        settings.figures = NewerFigures::read(&data.files, data.fingerprint())
+            .map_err(|bad| unusable(bad.join("; ")))?;
+    }
+    Ok(settings)
 }
 
 fn noema(config: &PackConfig) -> Result<Pack, Failure> {
@@ -453,7 +484,8 @@ mod tests {
             let settings = settings.parse().unwrap();
             let tenant = TenantId::local();
             let quotas = Quotas::default();
-            let config = PackConfig { data: PackData::Sample, settings, tenant, quotas };
+            let data = PackData::Sample;
+            let config = PackConfig { data, server: None, settings, tenant, quotas };
             build(&config).map(|pack| pack.info().name)
         };
         assert_eq!(built(cgt, "errors = 'result'").unwrap(), "cgt");

@@ -66,6 +66,7 @@ fn not_served(command: &Command) -> Option<&'static str> {
         | Command::Contract(_)
         | Command::Keys(_)
         | Command::Users(_)
+        | Command::Data(_)
         | Command::Db(_)
         | Command::Migrate(_)
         | Command::Health(_)

@@ -24,10 +24,19 @@ const EXAMINE_INTERVAL: Duration = Duration::from_secs(5);
 /// Opens a pack.
 pub(crate) type Open = Box<dyn Fn() -> Result<Pack, Failure> + Send + Sync>;
 
+/// The files of a pack.
+pub(crate) struct Watched {
+    /// Its databases.
+    pub(crate) files: Vec<PathBuf>,
+    /// Names the data pack in use; the pack is opened again when it changes.
+    pub(crate) figures: PathBuf,
+}
+
 /// Supervises a pack with files in the home.
 pub(crate) struct FileSupervisor {
     name: &'static str,
     files: Vec<PathBuf>,
+    figures: PathBuf,
     open: Open,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
@@ -38,6 +47,8 @@ struct State {
     pack: Option<Arc<Pack>>,
     /// Identities of the open files; a file that is created later is added when first seen.
     opened: Vec<(PathBuf, FileIdentity)>,
+    /// The data pack file when the pack was opened.
+    figures: Option<Stamp>,
     fault: Option<Fault>,
     /// Last attempt to open, by the monotonic clock.
     tried: Duration,
@@ -59,10 +70,11 @@ impl FileSupervisor {
     /// Opens the pack. Fails for invalid settings only.
     pub(crate) fn start(
         name: &'static str,
-        files: Vec<PathBuf>,
+        Watched { files, figures }: Watched,
         open: Open,
     ) -> Result<Self, Failure> {
         let clock = app::clock();
+        let used = stamp(&figures);
         let opened = open();
         let (pack, fault) = match opened {
             Ok(pack) => (Some(Arc::new(pack)), None),
@@ -79,9 +91,15 @@ impl FileSupervisor {
                 (None, Some(Fault::NotOpened(failure.store().cloned(), why)))
             }
         };
-        let state =
-            State { pack, opened: Vec::new(), fault, tried: clock.monotonic(), examined: None };
-        let supervisor = Self { name, files, open, clock, state: Mutex::new(state) };
+        let state = State {
+            pack,
+            opened: Vec::new(),
+            figures: used,
+            fault,
+            tried: clock.monotonic(),
+            examined: None,
+        };
+        let supervisor = Self { name, files, figures, open, clock, state: Mutex::new(state) };
         supervisor.lock().record_identities(&supervisor.files);
         Ok(supervisor)
     }
@@ -155,6 +173,7 @@ impl FileSupervisor {
     /// The open pack; tries to open it again when that is due.
     pub(crate) fn pack(&self) -> Result<Arc<Pack>, ToolError> {
         let mut state = self.lock();
+        self.reopen_for_figures(&mut state);
         if let Some(pack) = state.pack.clone() {
             for (file, identity) in &state.opened {
                 identity.verify(file).map_err(|error| error.pack_error(self.name))?;
@@ -173,6 +192,7 @@ impl FileSupervisor {
                     *state = State {
                         pack: Some(Arc::clone(&pack)),
                         opened: Vec::new(),
+                        figures: stamp(&self.figures),
                         fault: None,
                         tried: state.tried,
                         examined: None,
@@ -189,6 +209,27 @@ impl FileSupervisor {
         match &state.fault {
             Some(fault) => Err(self.fault_error(fault)),
             None => Err(ToolError::system("a pack is neither open nor faulty")),
+        }
+    }
+
+    /// Opens the pack again after a data pack was installed or rolled back. One that cannot be used
+    /// changes nothing: the figures before serve on.
+    fn reopen_for_figures(&self, state: &mut State) {
+        let now = stamp(&self.figures);
+        if state.figures == now || state.pack.is_none() {
+            return;
+        }
+        state.figures = now;
+        match (self.open)() {
+            Ok(pack) => {
+                tracing::info!(pack = self.name, "the pack serves the figures of a data pack");
+                state.pack = Some(Arc::new(pack));
+            }
+            Err(failure) => tracing::error!(
+                pack = self.name,
+                "the figures of a data pack cannot be used and those before serve on: {}",
+                failure.message()
+            ),
         }
     }
 

@@ -11,7 +11,7 @@ use panoply_contract::tenant::TenantId;
 use panoply_store::{Home, TenantStores};
 
 use crate::failure::Failure;
-use crate::supervisor::{FileSupervisor, Open};
+use crate::supervisor::{FileSupervisor, Open, Watched};
 
 /// Builds the pack over the files of a tenant.
 pub(crate) type OpenTenant = Box<dyn Fn(&TenantId, &Home) -> Open + Send + Sync>;
@@ -33,6 +33,8 @@ pub(crate) struct TenantFiles {
     pub(crate) home: Home,
     /// Names of the files.
     pub(crate) files: &'static [&'static str],
+    /// File that names the data pack in use, for all tenants.
+    pub(crate) figures: PathBuf,
 }
 
 impl TenantFiles {
@@ -53,7 +55,8 @@ impl TenantSupervisor {
     ) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
         let local = TenantId::local();
         let home = &files.home;
-        let local = FileSupervisor::start(files.name, files.paths(home), open(&local, home))?;
+        let watched = Watched { files: files.paths(home), figures: files.figures.clone() };
+        let local = FileSupervisor::start(files.name, watched, open(&local, home))?;
         let shape = match local.opened() {
             Some(pack) => pack,
             None => Arc::new(shape()?),
@@ -70,7 +73,9 @@ impl TenantSupervisor {
             }
             let home = self.files.home.tenant(tenant);
             let open = (self.open)(tenant, &home);
-            let started = FileSupervisor::start(self.files.name, self.files.paths(&home), open);
+            let figures = self.files.figures.clone();
+            let watched = Watched { files: self.files.paths(&home), figures };
+            let started = FileSupervisor::start(self.files.name, watched, open);
             started.map(Arc::new).map_err(|failure| {
                 ToolError::system("the settings of a pack are invalid").cause(failure.message())
             })

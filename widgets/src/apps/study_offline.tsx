@@ -60,8 +60,8 @@ export function OfflinePanel() {
       {sent?.failed.map((reason) => <p role="alert" class="down">{reason}</p>)}
       <p class="actions">
         {queue > 0 && <button type="button" class="strong" onClick={sendNow}>{t("Send now", "ส่งเดี๋ยวนี้")}</button>}
-        {here && <a class="button" href="#review">{t("Review", "ทบทวน")}</a>}
-        <button type="button" onClick={take}>{here ? t("Take the cards of now", "ปรับบัตรให้เป็นปัจจุบัน") : t("Keep on this device", "เก็บไว้ในเครื่องนี้")}</button>
+        {here && <button type="button" class={queue ? "" : "strong"} onClick={() => (location.hash = "review")}>{t("Review", "ทบทวน")}</button>}
+        <button type="button" onClick={take}>{here ? t("Renew the cards", "ปรับบัตรให้เป็นปัจจุบัน") : t("Keep on this device", "เก็บไว้ในเครื่องนี้")}</button>
         {here && <button type="button" onClick={drop}>{t("Remove from this device", "ลบออกจากเครื่องนี้")}</button>}
         {progress && <span role="status">{progress}</span>}
       </p>

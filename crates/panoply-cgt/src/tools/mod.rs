@@ -108,6 +108,7 @@ pub fn pack_with(
     portfolios: Arc<dyn PortfolioStore>,
 ) -> Result<Pack, SettingsError> {
     let version = Arc::clone(&portfolios);
+    let figures = settings.figures.version;
     let log = Arc::clone(&portfolios).mutation_log();
     let service = Arc::new(CgtService::new(settings, portfolios)?);
     Ok(Pack::new(INFO, CgtDialect::new(settings.errors))
@@ -139,7 +140,7 @@ pub fn pack_with(
         .with(reconcile_holdings::ReconcileHoldings::new(service))
         .with_resources(documents::Documents)
         .with_prompt(STARTER)
-        .with_data_version(move || version.version())
+        .with_data_version(move || version.version() ^ figures)
         .with_mutation_log(log)
         .with_tenancy(Tenancy::Workspace))
 }

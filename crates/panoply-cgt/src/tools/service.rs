@@ -48,7 +48,8 @@ impl CgtService {
                 let _ = writeln!(table, "{month},{currency},{rate}");
             }
         }
-        let mut reported_income = ReportedIncomeTable::default();
+        let newer = &settings.figures;
+        let mut reported_income = newer.reported_income.clone();
         for path in &settings.reported_income {
             let name = path.display();
             match std::fs::read_to_string(path) {
@@ -63,8 +64,8 @@ impl CgtService {
                 },
             }
         }
-        let rates = Rates::default().with_table(&table);
-        let Some(parameters) = Parameters::bundled() else {
+        let rates = newer.rates.clone().with_table(&table);
+        let Some(parameters) = newer.parameters.as_ref().or_else(|| Parameters::bundled()) else {
             return Err(SettingsError(vec![
                 "the bundled tax parameters cannot be read".to_owned(),
             ]));

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::dialect::ErrorForm;
+use crate::figures::NewerFigures;
 
 /// Settings; all are optional.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -22,6 +23,9 @@ pub struct Settings {
     /// CSV files of excess reportable income per unit, `isin,period_end,currency,eri_per_unit`; their
     /// rows add to the bundled ones and replace those of the same period.
     pub reported_income: Vec<PathBuf>,
+    /// Figures of a data pack, which the settings above override.
+    #[serde(skip)]
+    pub figures: NewerFigures,
 }
 
 /// All problems with the settings.

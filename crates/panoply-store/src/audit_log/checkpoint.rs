@@ -91,13 +91,18 @@ pub fn head(log: &Path) -> Result<Option<Head>, StoreError> {
 impl SigningKey {
     /// Reads the key, or creates one with permissions for this user only.
     pub fn open_or_create(file: &Path) -> Result<Self, BadKey> {
+        Self::open_or_create_named(file, "panoply-audit")
+    }
+
+    /// The same; the name of a new key begins with `prefix`.
+    pub fn open_or_create_named(file: &Path, prefix: &str) -> Result<Self, BadKey> {
         if file.try_exists()? {
             return Self::open(file);
         }
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(BadKey::NoRandomness)?;
         let key = ed25519_dalek::SigningKey::from_bytes(&seed);
-        let name = default_name(&key.verifying_key());
+        let name = default_name(prefix, &key.verifying_key());
         let made = Self { name, key };
         if let Some(folder) = file.parent() {
             sqlite::create_private_folder(folder)?;
@@ -122,7 +127,7 @@ impl SigningKey {
     pub fn open(file: &Path) -> Result<Self, BadKey> {
         let mut text = String::new();
         File::open(file)?.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text)?;
-        let malformed = BadKey::Malformed("signing key of an audit log");
+        let malformed = BadKey::Malformed("signing key");
         let parsed = text.trim().strip_prefix(PRIVATE).and_then(parse_key);
         let Some((name, id, seed)) = parsed else { return Err(malformed) };
         let key = ed25519_dalek::SigningKey::from_bytes(&seed);
@@ -140,7 +145,11 @@ impl SigningKey {
     /// Signs a checkpoint; returns the signed note.
     pub fn sign(&self, head: Head, at: Timestamp) -> String {
         let checkpoint = Checkpoint { origin: self.name.clone(), head, at };
-        let text = checkpoint.to_string();
+        self.sign_note(&checkpoint.to_string())
+    }
+
+    /// Signs a text whose lines are not empty and all end with a line feed; returns the signed note.
+    pub fn sign_note(&self, text: &str) -> String {
         let signature = self.key.sign(text.as_bytes()).to_bytes();
         let mut blob = key_id(&self.name, &self.key.verifying_key()).to_vec();
         blob.extend_from_slice(&signature);
@@ -164,7 +173,7 @@ impl fmt::Debug for SigningKey {
 impl PublicKey {
     /// Reads `<name>+<id>+<base64>`, as `panoply audit public-key` prints it.
     pub fn parse(text: &str) -> Result<Self, BadKey> {
-        let malformed = BadKey::Malformed("public key of an audit log");
+        let malformed = BadKey::Malformed("public key");
         let Some((name, id, bytes)) = parse_key(text.trim()) else { return Err(malformed) };
         match VerifyingKey::from_bytes(&bytes) {
             Ok(key) if key_id(&name, &key) == id => Ok(Self { name, key }),
@@ -172,8 +181,24 @@ impl PublicKey {
         }
     }
 
+    /// The text of a signed note, if this key signed it.
+    pub fn verify_note<'a>(&self, note: &'a str) -> Result<&'a str, &'static str> {
+        let (text, signatures) = note.split_once("\n\n").ok_or("it is not signed")?;
+        // The line feed before the blank line belongs to the text.
+        let text = note.get(..=text.len()).unwrap_or(text);
+        self.verify_signature(text, &signatures.lines().collect::<Vec<_>>())?;
+        Ok(text)
+    }
+
     /// Verifies the signature and parses the checkpoint.
     fn verify(&self, text: &str, signatures: &[&str]) -> Result<Checkpoint, &'static str> {
+        self.verify_signature(text, signatures)?;
+        Checkpoint::parse(text)
+            .filter(|checkpoint| checkpoint.origin == self.name)
+            .ok_or("it is signed, but it is not a checkpoint of this log")
+    }
+
+    fn verify_signature(&self, text: &str, signatures: &[&str]) -> Result<(), &'static str> {
         let id = key_id(&self.name, &self.key);
         let ours = signatures.iter().filter_map(|line| {
             let (name, blob) = line.strip_prefix(SIGNATURE)?.split_once(' ')?;
@@ -186,12 +211,11 @@ impl PublicKey {
             return Err("it is not signed by this key");
         }
         let is_signed = |signature| self.key.verify_strict(text.as_bytes(), signature).is_ok();
-        if !signatures.iter().any(is_signed) {
-            return Err("its signature is forged, or it was changed after it was signed");
+        if signatures.iter().any(is_signed) {
+            Ok(())
+        } else {
+            Err("its signature is forged, or it was changed after it was signed")
         }
-        Checkpoint::parse(text)
-            .filter(|checkpoint| checkpoint.origin == self.name)
-            .ok_or("it is signed, but it is not a checkpoint of this log")
     }
 }
 
@@ -271,10 +295,10 @@ pub fn append(file: &Path, note: &str) -> io::Result<()> {
 }
 
 /// Name with the first bytes of the public key, so that each log has its own origin.
-fn default_name(key: &VerifyingKey) -> String {
+fn default_name(prefix: &str, key: &VerifyingKey) -> String {
     let hash = Sha256::digest(key.as_bytes());
     let start: [u8; 4] = std::array::from_fn(|index| hash.get(index).copied().unwrap_or_default());
-    format!("panoply-audit/{}", hex(start))
+    format!("{prefix}/{}", hex(start))
 }
 
 /// Key id: the first four bytes of SHA-256 over name, line feed, algorithm and key.

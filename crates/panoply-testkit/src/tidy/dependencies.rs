@@ -165,6 +165,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "serde",
             "serde_json",
             "sha2",
+            "thiserror",
             "tiny-skia",
             "tokio",
             "tokio-util",
@@ -174,6 +175,8 @@ const TABLE: &[(&str, &[&str])] = &[
             "ttf-parser",
             "ureq",
             "uuid",
+            // Data packs; the noema pack brings it along.
+            "zip",
         ],
     ),
     // GraphQL and gRPC, as routes for the server that panoply-mcp runs.

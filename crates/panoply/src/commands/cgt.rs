@@ -111,7 +111,8 @@ fn run_report(report: &CgtReport, session: &Session) -> Result<ExitCode, Failure
 fn settings(session: &Session) -> Result<Settings, Failure> {
     let config = session.config()?;
     let settings = config.pack_settings.get("cgt").cloned().unwrap_or_default();
-    settings.try_into().map_err(|error| Failure::usage(format!("invalid cgt settings: {error}")))
+    let home = config.home.folder.as_ref().map(panoply_store::Home::at);
+    crate::packs::cgt_settings(&settings, home.as_ref())
 }
 
 fn refused(error: ToolError) -> Failure {

@@ -10,6 +10,7 @@ mod call;
 mod cgt;
 mod completions;
 mod contract;
+mod data;
 mod db;
 mod describe;
 mod docs;
@@ -54,6 +55,7 @@ pub(crate) struct Session {
 pub(crate) fn run(command: Command, session: &Session) -> Result<ExitCode, Failure> {
     stores::choose(&command, session)?;
     match command {
+        Command::Data(data) => data::run(&data, session),
         Command::Db(db) => db::run(&db, session),
         Command::Migrate(migrate) => migrate::run(&migrate, session),
         Command::Stdio(stdio) => stdio::run(&stdio, session),

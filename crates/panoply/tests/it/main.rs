@@ -16,6 +16,7 @@ mod bit_flips;
 mod call;
 mod cgt;
 mod cgt_mcp;
+mod data_packs;
 mod doctor;
 mod documents;
 mod elicitation;
