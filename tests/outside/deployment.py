@@ -75,7 +75,7 @@ def haproxy(expected: dict) -> None:
 def kubernetes() -> None:
     file = DEPLOY / "kubernetes/panoply.yaml"
     for version in VERSIONS:
-        judge(f"panoply.yaml for {version}", file, ("minAvailable: 2", "minAvailabel: 2"),
+        judge(f"panoply.yaml for {version}", file, ("minAvailable: 2", "least: 2"),
               BIN / "kubernetes-validate", "--strict", "--quiet", "-k", version)
     parts = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(file.read_text())}
     deployment = parts["Deployment", "panoply"]["spec"]
