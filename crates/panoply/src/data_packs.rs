@@ -173,6 +173,11 @@ impl Manifest {
     }
 }
 
+/// Whether there is no such file, or no folder where it would be.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Whether a text can name a file in a folder and nothing beyond.
 fn is_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
@@ -222,7 +227,7 @@ impl Installed {
     pub(crate) fn active(&self) -> io::Result<Option<String>> {
         match fs::read_to_string(self.active_file()) {
             Ok(version) => Ok(Some(version.trim().to_owned()).filter(|version| is_name(version))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -231,7 +236,7 @@ impl Installed {
     pub(crate) fn versions(&self) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if is_missing(&error) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
         let mut versions = Vec::new();

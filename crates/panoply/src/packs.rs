@@ -98,13 +98,12 @@ pub(crate) fn build(
     let selected = select(&config.packs)?;
     for def in selected {
         let settings = config.pack_settings.get(def.name).cloned().unwrap_or_default();
-        let server = match data {
-            PackData::Persistent(home) => Some(home.clone()),
-            PackData::Ephemeral | PackData::Sample => None,
-        };
         let over = |data: &PackData| PackConfig {
             data: data.clone(),
-            server: server.clone(),
+            server: match data {
+                PackData::Persistent(home) => Some(home.clone()),
+                PackData::Ephemeral | PackData::Sample => None,
+            },
             settings: settings.clone(),
             tenant: TenantId::local(),
             quotas: config.quotas,

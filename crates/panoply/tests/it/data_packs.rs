@@ -140,6 +140,11 @@ fn a_damaged_installed_data_pack_is_named_and_refused() {
     let arguments = r#"{"currency": "USD", "year": 2026, "month": 1}"#;
     let said = place.run(&["call", "get_fx_rate", arguments]);
     assert_ne!(said.status, Some(0));
+    // The other packs serve on.
+    let mut client = place.stdio(&[]);
+    client.initialize("2025-11-25");
+    assert_eq!(client.call_tool("get_rmf_data_status", json!({}))["isError"], json!(false));
+    assert_eq!(client.call_tool("list-decks", json!({}))["isError"], json!(false));
     place.run(&["data", "rollback", "cgt"]).good();
     place.run(&["call", "get_fx_rate", arguments]).good();
 }

@@ -21,7 +21,7 @@ use crate::place::Place;
 fn no_canary_of_a_tenant_is_in_a_reply_to_another() {
     let world = TwoTenants::separate().with_documents().with_package();
     let items = shares::items(&world);
-    let found = RandomCalls::new(&world, 0x5eed).with_items(items).run(1_000);
+    let found = RandomCalls::new(&world, 0x5eed).with_items(items).run(1_500);
     assert_eq!(found.leaks, Vec::<String>::new());
     found.assert_coverage();
     found.assert_shared();
