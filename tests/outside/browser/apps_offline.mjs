@@ -34,18 +34,23 @@ export async function offlineStudy({ page, context, server, what, t, see, seen }
   const left = (cards, waiting) => page.getByText(t(`cards on this device: ${cards} · reviews to send: ${waiting}`, `มีบัตรในเครื่อง ${cards} ใบ · ผลทบทวนรอส่ง ${waiting} ครั้ง`)).waitFor();
   await left(total, 0);
   await see("offline");
+  /** Shows the answer; a card may ask for a typed one, and cards of other journeys are among them. */
+  const turn = async (front) => {
+    const field = page.getByLabel(t("Type the answer", "พิมพ์คำตอบ"));
+    if (await field.count()) {
+      await field.fill(front.includes("Nepal") ? " kathmandu " : "?");
+      await page.keyboard.press("Enter");
+    } else await page.keyboard.press("Space");
+    await page.getByRole("group", { name: t("Answer", "คำตอบ"), exact: true }).waitFor();
+    if (front.includes("Nepal")) await page.getByText(t("What you typed is right.", "คำตอบที่พิมพ์ถูกต้อง")).waitFor();
+  };
   const reviewed = [];
   for (let done = 0; done < total; done += 1) {
     await page.getByRole("group", { name: t("Question", "คำถาม") }).waitFor();
     const front = await page.locator(".sheet").innerText();
     reviewed.push(front);
     if (front.includes("A picture")) check(await page.locator(".sheet img").evaluate((image) => image.decode().then(() => image.naturalWidth === 1)), `${what}: the picture is kept`);
-    if (front.includes("Nepal")) {
-      await page.getByLabel(t("Type the answer", "พิมพ์คำตอบ")).fill(" kathmandu ");
-      await page.keyboard.press("Enter");
-      await page.getByText(t("What you typed is right.", "คำตอบที่พิมพ์ถูกต้อง")).waitFor();
-    } else await page.keyboard.press("Space");
-    await page.getByRole("group", { name: t("Answer", "คำตอบ"), exact: true }).waitFor();
+    await turn(front);
     await page.getByRole("button", { name: t("Easy", "ง่าย") }).click();
     await left(total - done - 1, done + 1).catch(() => page.getByText(t("Done for now.", "เสร็จแล้วสำหรับตอนนี้")).waitFor());
     if (done > 0) continue;
@@ -53,8 +58,7 @@ export async function offlineStudy({ page, context, server, what, t, see, seen }
     await page.getByRole("button", { name: t("Undo the last review", "ยกเลิกการทบทวนล่าสุด") }).click();
     await left(total, 0);
     same((await page.locator(".sheet").innerText()).trim(), front.trim(), `${what}: the card is back`);
-    await page.keyboard.press("Space");
-    await page.getByRole("group", { name: t("Answer", "คำตอบ"), exact: true }).waitFor();
+    await turn(front);
     await page.keyboard.press("4");
     await left(total - 1, 1);
   }
