@@ -207,6 +207,7 @@ def scenarios(ids, folder):
         "start-session": {"deckId": deck},
         "end-session": {"sessionId": ids["session"]},
         "submit-review": {"token": ids["token"], "rating": "hard"},
+        "submit-offline-reviews": {"reviews": [{"token": ids["token"], "rating": "hard", "at": "2026-11-15T12:00:00Z"}]},
         "undo-review": {},
         "undo-action": {},
         "reschedule-cards": {"cardIds": cards[:1], "how": "forget"},
