@@ -55,7 +55,7 @@ impl Found {
 
     /// A run that only gets errors, or replies without data of a tenant, would show nothing.
     pub(super) fn assert_coverage(&self) {
-        assert!(self.with_data.len() >= 10, "replies with data: {:?}", self.with_data);
+        assert!(self.with_data.len() >= 8, "replies with data: {:?}", self.with_data);
         let succeeded = self.succeeded.len();
         let silent: Vec<&String> =
             self.called.keys().filter(|tool| !self.succeeded.contains_key(*tool)).collect();
