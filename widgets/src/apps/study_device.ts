@@ -1,7 +1,7 @@
 // Cards that a person keeps on this device, and the reviews made with them until they are sent.
 // Nothing is kept unless the person asks for it.
 
-import { clear, createStore, get, keys, set, setMany, update, UseStore } from "idb-keyval";
+import { clear, createStore, get, keys, set, update, UseStore } from "idb-keyval";
 import { ask, resource } from "./client";
 
 let opened: UseStore | null = null;
@@ -66,10 +66,10 @@ export async function waiting(): Promise<Waiting[]> {
 /** Takes today's cards with their media along, and lets the page open without a connection. */
 export async function keep(progress: (done: number, all: number) => void = () => {}): Promise<Kept> {
   const cards: OfflineCard[] = [];
-  for (let more = true; more && cards.length < MOST_CARDS; ) {
-    const { data } = (await ask("prepare-offline-study", { limit: 50, offset: cards.length })).data;
+  for (let offset: number | undefined = 0; offset !== undefined && cards.length < MOST_CARDS; ) {
+    const { data }: any = (await ask("prepare-offline-study", { limit: 50, offset })).data;
     cards.push(...data.cards);
-    more = data.hasMore && data.cards.length > 0;
+    offset = data.nextOffset;
     progress(cards.length, data.total);
   }
   const taken: Kept = { at: new Date().toISOString(), cards };
@@ -114,20 +114,25 @@ export async function rate(card: OfflineCard, rating: string, takenMs: number): 
   const review: Waiting = { token: card.token, rating, at: new Date().toISOString(), takenMs: Math.min(takenMs, 3_600_000), card };
   const rated = (card.rated ?? 0) + 1;
   const comesAgain = rating === "again" || (rated === 1 && card.previews.find((preview) => preview.rating === rating)?.intervalDays === 0);
-  const all = await kept();
-  const others = (all?.cards ?? []).filter((other) => other.cardId !== card.cardId);
-  const cards = comesAgain ? [...others, { ...card, rated, previews: [] }] : others;
-  await setMany([[CARDS, { at: all?.at ?? review.at, cards }], [REVIEWS, [...(await waiting()), review]]], store());
+  // The review first: a card that is asked twice is better than a review that is lost. Each is one
+  // transaction, so that two tabs lose nothing either.
+  await update<Waiting[]>(REVIEWS, (old) => [...(old ?? []), review], store());
+  await update<Kept>(CARDS, (old) => {
+    const others = (old?.cards ?? []).filter((other) => other.cardId !== card.cardId);
+    return { at: old?.at ?? review.at, cards: comesAgain ? [...others, { ...card, rated, previews: [] }] : others };
+  }, store());
 }
 
 /** Takes the last review that was not sent back. */
 export async function takeBack(): Promise<void> {
-  const all = await waiting();
-  const last = all.pop();
-  const old = await kept();
-  if (!last || !old) return;
-  const cards = [last.card, ...old.cards.filter((card) => card.cardId !== last.card.cardId)];
-  await setMany([[CARDS, { ...old, cards }], [REVIEWS, all]], store());
+  let last: Waiting | undefined;
+  await update<Waiting[]>(REVIEWS, (old) => {
+    last = old?.at(-1);
+    return (old ?? []).slice(0, -1);
+  }, store());
+  const card = last?.card;
+  if (!card) return;
+  await update<Kept>(CARDS, (old) => ({ at: old?.at ?? "", cards: [card, ...(old?.cards ?? []).filter((other) => other.cardId !== card.cardId)] }), store());
 }
 
 /** A card that was reviewed with a connection is not asked again without one. */

@@ -47,7 +47,7 @@ pub(crate) struct Params {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 50))]
     limit: usize,
-    /// Cards to pass over: those of the pages before.
+    /// Cards to pass over: `nextOffset` of the page before.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10000))]
     offset: usize,
@@ -65,9 +65,17 @@ pub(crate) struct Output {
     cards: Vec<OfflineCard>,
     /// Cards of today.
     total: usize,
-    /// Whether more follow; ask again with a larger `offset`.
+    /// Whether more follow.
     has_more: bool,
+    /// The `offset` of the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
 }
+
+/// Size of the cards of a page. A page has at least one card, of whatever size.
+const PAGE_BYTES: usize = 50_000;
+/// Both sides of the largest card, as text and as HTML.
+const LARGEST_CARD_BYTES: usize = 300_000;
 
 /// One card with both sides.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -123,23 +131,32 @@ pub(super) fn call(
             let page = queue.in_order().skip(params.offset).take(params.limit);
             (page.map(|waiting| waiting.card).collect::<Vec<_>>(), queue.len())
         })?;
-        let has_more = params.offset + ids.len() < total;
-        let mut cards = Vec::with_capacity(ids.len());
+        let (mut cards, mut bytes, mut next) = (Vec::with_capacity(ids.len()), 0, params.offset);
         for id in ids {
             match offline_card(reader, id, now) {
                 // A card without its note blocks nothing.
                 Err(NoemaError::NoteNotFound(_) | NoemaError::CardNotFound(_)) => {}
-                card => cards.push(card?),
+                card => {
+                    let card = card?;
+                    let size = serde_json::to_string(&card).map_or(0, |json| json.len());
+                    if !cards.is_empty() && bytes + size > PAGE_BYTES {
+                        break;
+                    }
+                    bytes += size;
+                    cards.push(card);
+                }
             }
+            next += 1;
         }
-        Ok(Output { cards, total, has_more })
+        let has_more = next < total;
+        Ok(Output { cards, total, has_more, next_offset: has_more.then_some(next) })
     })?;
     let text = match output.total {
         0 => "No card is due now.".to_owned(),
         total => format!("{} of today's {total} cards, with their answers.", output.cards.len()),
     };
     let evidence = exact_evidence("the queue").changes(NextChange::WithNextAction);
-    Ok(Reply::new(output, text, evidence))
+    Ok(Reply::new(output, text, evidence).up_to_bytes(LARGEST_CARD_BYTES))
 }
 
 fn offline_card(reader: &dyn StoreReader, id: ids::CardId, now: Micros) -> Result<OfflineCard> {

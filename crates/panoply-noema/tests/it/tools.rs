@@ -50,6 +50,33 @@ async fn study_flow_asks_reveals_and_schedules() {
 }
 
 #[tokio::test]
+async fn large_cards_are_prepared_in_pages_that_fit_a_reply() {
+    let kernel = kernel();
+    let deck = call(&kernel, "create-deck", json!({"name": "Large"})).await.unwrap();
+    let deck = deck["deck"]["deckId"].clone();
+    // 13 KB a side and card, with markup; Thai letters have three bytes.
+    let side = |n: usize, side: &str| format!("<b>{side} {n}</b> {}", "ก".repeat(4000));
+    for n in 0..20 {
+        let card = json!({"deckId": deck, "front": side(n, "front"), "back": side(n, "back"), "draft": false});
+        call(&kernel, "create-card", card).await.unwrap();
+    }
+    let mut seen = Vec::new();
+    let mut page = json!({"deckId": deck});
+    loop {
+        let reply = call(&kernel, "prepare-offline-study", page.clone()).await.unwrap();
+        assert_eq!(reply["total"], 20);
+        let cards = reply["cards"].as_array().unwrap();
+        assert!((1..20).contains(&cards.len()), "{} cards", cards.len());
+        seen.extend(cards.iter().map(|card| card["cardId"].as_str().unwrap().to_owned()));
+        assert_eq!(reply["hasMore"], json!(reply.get("nextOffset").is_some()));
+        let Some(next) = reply.get("nextOffset") else { break };
+        page["offset"] = next.clone();
+    }
+    let distinct: std::collections::BTreeSet<&String> = seen.iter().collect();
+    assert_eq!((seen.len(), distinct.len()), (20, 20));
+}
+
+#[tokio::test]
 async fn listings_never_contain_answers() {
     let kernel = kernel();
     let listings = [
