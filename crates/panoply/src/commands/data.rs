@@ -6,16 +6,18 @@ use std::io::Read as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use jiff::civil::Date;
 use panoply_cgt::figures::NewerFigures;
 use panoply_contract::clock::Clock as _;
 use panoply_contract::operation::OperationSpec;
+use panoply_rmf::catalog::{BUNDLED, nav_dates};
 use panoply_rmf::dataset::Dataset;
-use panoply_rmf::store::{Generations, SyncLock};
+use panoply_rmf::store::Generations;
 use panoply_store::audit_log::{PublicKey, SigningKey};
 use panoply_store::{Home, SystemClock};
 use serde_json::{Value, json};
 
-use super::{Session, operation};
+use super::{Session, operation, rmf};
 use crate::cli::{Data, DataBuild, DataUpdate};
 use crate::data_packs::{BadDataPack, DataPack, Installed, MAX_BYTES};
 use crate::failure::Failure;
@@ -117,7 +119,7 @@ fn update(arguments: &DataUpdate, session: &Session) -> Result<(), Failure> {
     let input = json!({"pack": pack, "version": manifest.version, "source": arguments.source});
     operation::run(session, &operation("data/update"), &input, || {
         if pack == "rmf" {
-            swap_funds(&home, &data)?;
+            swap_funds(&home, &data, arguments.allow_older)?;
         }
         installed.install(&data, &archive).map_err(|error| failed(pack, &error.into()))?;
         Ok(((), json!({"version": data.manifest.version})))
@@ -149,15 +151,47 @@ fn funds(data: &DataPack) -> Result<Dataset, Failure> {
     }
 }
 
-/// Replaces the dataset as a sync does: the one before is kept as a generation.
-fn swap_funds(home: &Home, data: &DataPack) -> Result<(), Failure> {
+/// Replaces the dataset as a sync does: the one before is kept as a generation. NAVs do not go back
+/// unless that is asked for.
+fn swap_funds(home: &Home, data: &DataPack, allow_older: bool) -> Result<(), Failure> {
     let packs = home.packs();
     let unwritten = |error: std::io::Error| failed("rmf", &error.into());
     fs::create_dir_all(&packs).map_err(unwritten)?;
-    let _lock = SyncLock::take(&packs).map_err(unwritten)?.ok_or_else(|| {
-        Failure::work("a sync is running").hint("wait until it has ended, then try again")
-    })?;
-    Generations::of(&packs).swap(&funds(data)?).map_err(unwritten)
+    let _lock = rmf::lock(&packs)?;
+    let generations = Generations::of(&packs);
+    let last = |dataset: &Dataset| nav_dates(&dataset.funds).map(|(_, last)| last);
+    let new = funds(data)?;
+    let old = match rmf::active(&generations)? {
+        None => Dataset::read(BUNDLED).ok(),
+        synced => synced,
+    };
+    let (given, there) = (last(&new), old.as_ref().and_then(last));
+    if !allow_older && given < there {
+        let day = |date: Option<Date>| date.map_or("none".to_owned(), |date| date.to_string());
+        return Err(Failure::work(format!(
+            "its NAVs end on {}, those in use on {}",
+            day(given),
+            day(there)
+        ))
+        .hint("install it with --allow-older if that is meant"));
+    }
+    generations.swap(&new).map_err(unwritten)
+}
+
+/// Restores the dataset before that of the data pack, unless a sync has replaced it since.
+fn restore_funds(home: &Home, data: &DataPack) -> Result<(), Failure> {
+    let packs = home.packs();
+    let _lock = rmf::lock(&packs)?;
+    let generations = Generations::of(&packs);
+    let active = rmf::active(&generations)?.map(|dataset| dataset.checksum);
+    if active != Some(funds(data)?.checksum) {
+        return Err(Failure::work("the funds were synced since the data pack was installed")
+            .hint("choose a generation with `panoply rmf history` and `panoply rmf rollback`"));
+    }
+    generations
+        .rollback(None)
+        .map(|_| ())
+        .map_err(|error| Failure::work(error.to_string()).hint("see `panoply rmf history`"))
 }
 
 fn rollback(pack: &'static str, session: &Session) -> Result<(), Failure> {
@@ -172,10 +206,8 @@ fn rollback(pack: &'static str, session: &Session) -> Result<(), Failure> {
     let input = json!({"pack": pack, "from": active, "to": before});
     operation::run(session, &operation("data/rollback"), &input, || {
         if pack == "rmf" {
-            let generations = Generations::of(&home.packs());
-            generations.rollback(None).map_err(|error| {
-                Failure::work(error.to_string()).hint("see `panoply rmf history`")
-            })?;
+            let data = installed.read(&active).map_err(|error| failed(pack, &error))?;
+            restore_funds(&home, &data)?;
         }
         installed.activate(before.as_deref()).map_err(wrong)?;
         Ok(((), json!({"version": before})))

@@ -101,7 +101,7 @@ fn describe(dataset: &Dataset) -> String {
 }
 
 /// The active synced dataset; `None` when nothing was synced.
-fn active(generations: &Generations) -> Result<Option<Dataset>, Failure> {
+pub(super) fn active(generations: &Generations) -> Result<Option<Dataset>, Failure> {
     let damaged = |error: &dyn std::fmt::Display| {
         Failure::work(format!("{} is damaged: {error}", generations.file().display()))
             .hint("restore a previous generation with `panoply rmf rollback`")
@@ -180,7 +180,7 @@ fn roll_back(arguments: &RmfRollback, session: &Session) -> Result<Value, Failur
 }
 
 /// Takes the lock of a sync.
-fn lock(packs: &Path) -> Result<SyncLock, Failure> {
+pub(super) fn lock(packs: &Path) -> Result<SyncLock, Failure> {
     let taken = SyncLock::take(packs).map_err(|error| unwritten(packs, &error))?;
     taken.ok_or_else(|| {
         Failure::work("another sync is running").hint("wait until it has ended, then try again")
