@@ -48,7 +48,7 @@ static UNKNOWN: AtomicU64 = AtomicU64::new(0);
 /// Versions for which removed rows are recorded: a copy that is further behind is rebuilt. May
 /// grow in a later release but not shrink, because servers of two releases run side by side.
 const RECORDED_VERSIONS: i64 = 10_000;
-/// Records of removed rows are pruned once in so many versions.
+/// Versions between two prunings of the records of removed rows.
 const PRUNE_INTERVAL: i64 = 256;
 
 /// Imports take longer than a call.

@@ -1,4 +1,4 @@
-//! The connection to the server, and the circuit breaker: without a connection nobody waits for one.
+//! The connection to the server, and the circuit breaker: without a connection no call waits for one.
 //!
 //! [`Cache::call`] takes the breaker out of the circuit as soon as a reply fails or is late; only
 //! [`Cache::restore`], on a timer, closes it again, once a heartbeat was answered.

@@ -30,7 +30,7 @@ async fn passes(limiter: &SharedLimiter, caller: &str) -> bool {
     decision.is_ok()
 }
 
-/// How many of so many calls pass, one replica after the other.
+/// Number of calls that pass when the replicas are asked in turn.
 async fn passed(replicas: &[SharedLimiter], caller: &str, calls: usize) -> usize {
     let mut passed = 0;
     for limiter in replicas.iter().cycle().take(calls) {

@@ -16,7 +16,7 @@ use crate::client::HttpReply;
 const REPLY_TIMEOUT: Duration = Duration::from_secs(4);
 /// Longest time to go on with a change after the storm.
 const LAST_TRIES: Duration = Duration::from_secs(20);
-/// Codes after which nobody knows whether the change was made.
+/// Codes after which it is unknown whether the change was made.
 const UNKNOWN: [&str; 5] =
     ["STORE_BUSY", "OUTCOME_UNKNOWN", "IDEMPOTENCY_RUNNING", "TIMEOUT", "CANCELLED"];
 

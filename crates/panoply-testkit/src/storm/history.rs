@@ -17,7 +17,7 @@ pub(super) enum Event {
     Ok,
     /// The change was refused for certain.
     Fail(String),
-    /// Nobody knows.
+    /// The outcome is unknown: the reply was lost.
     Unknown(String),
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Event {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Line {
     pub(super) tenant: usize,
-    /// The text of the card, which nobody else writes.
+    /// The text of the card, unique to this operation.
     pub(super) front: String,
     pub(super) event: Event,
 }

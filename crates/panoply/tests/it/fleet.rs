@@ -29,7 +29,7 @@ fn passes(client: &HttpClient) -> bool {
     !limited
 }
 
-/// How many of so many calls pass, one server after the other.
+/// Number of calls that pass when the servers are asked in turn.
 fn passed(servers: &[HttpServer; 3], calls: usize) -> u64 {
     let clients: Vec<HttpClient> = servers.iter().map(HttpServer::client).collect();
     let passed = clients.iter().cycle().take(calls).filter(|client| passes(client)).count();
