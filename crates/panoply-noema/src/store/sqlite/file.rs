@@ -110,4 +110,20 @@ mod tests {
         let positional = triggers.iter().find(|sql| sql.contains("_count VALUES"));
         assert_eq!(positional, None);
     }
+    #[test]
+    fn collection_has_all_built_in_note_types_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("noema.db");
+        let connection = migrate::open(&file, Durability::Full, MIGRATIONS).unwrap();
+        let fails = "CREATE TRIGGER full_disk BEFORE INSERT ON note_type WHEN NEW.id = 3
+                     BEGIN SELECT RAISE(ABORT, 'full disk'); END";
+        connection.execute_batch(fails).unwrap();
+        assert!(SqliteStore::from_connection(connection).is_err());
+        let connection = migrate::open(&file, Durability::Full, MIGRATIONS).unwrap();
+        connection.execute_batch("DROP TRIGGER full_disk").unwrap();
+        let store = SqliteStore::from_connection(connection).unwrap();
+        let count = "SELECT count(*) FROM note_type WHERE id <= 5";
+        let forms: usize = store.lock().query_row(count, (), |row| row.get(0)).unwrap();
+        assert_eq!(forms, crate::note::Form::ALL.len());
+    }
 }

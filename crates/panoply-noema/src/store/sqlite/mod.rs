@@ -26,8 +26,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[cfg(feature = "tools")]
 use panoply_contract::mutation::MutationLog;
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::{ExistingIds, NewAction, Store, StoreReader, StoreWriter};
 use crate::error::{NoemaError, Result, StoreFailure};
@@ -147,19 +147,26 @@ impl SqliteStore {
         self.own_changes.fetch_add(1 << 32, Ordering::SeqCst);
     }
 
+    /// Adds the built-in note types to a new collection, all or none: a crash leaves no collection
+    /// with some of them.
     fn provide_forms(&self) -> Result<()> {
-        let connection = self.lock();
-        let known: i64 =
-            connection
-                .query_row("SELECT count(*) FROM note_type WHERE id <= 5", (), |row| row.get(0))?;
-        if known > 0 {
+        let mut connection = self.lock();
+        let are_there = |connection: &Connection| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM note_type WHERE id <= 5)";
+            connection.query_row(sql, (), |row| row.get::<_, bool>(0))
+        };
+        if are_there(&connection)? {
             return Ok(());
         }
-        let mut transaction = Transaction::new(&connection, 0, 0);
-        for form in Form::ALL {
-            transaction.put_note_type(&form.note_type())?;
+        let all = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have added them while this one waited for the lock.
+        if !are_there(&all)? {
+            let mut writer = Transaction::new(&all, 0, 0);
+            for form in Form::ALL {
+                writer.put_note_type(&form.note_type())?;
+            }
         }
-        Ok(())
+        Ok(all.commit()?)
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
