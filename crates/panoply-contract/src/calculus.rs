@@ -70,7 +70,15 @@ pub fn assess(evidence: &Evidence) -> Assessment {
     if let Some(ambiguity) = evidence.ambiguity {
         factors.push(("clearness of the match".to_owned(), margin_factor(ambiguity)));
     }
-    factors.push((provenance_label(&evidence.sources), provenance_factor(&evidence.sources)));
+    let sources = match evidence.judged {
+        None => provenance_factor(&evidence.sources),
+        Some(judged) => {
+            let label = format!("{} of {} judged replies were right", judged.part, judged.whole);
+            factors = vec![(label, rate_factor(judged))];
+            1.0
+        }
+    };
+    factors.push((provenance_label(&evidence.sources), sources));
     if evidence.sources.is_empty() {
         missing.push("the sources of the data".to_owned());
     }
@@ -121,6 +129,12 @@ fn completeness_factor(share: Share) -> f64 {
         return 1.0;
     }
     (to_f64(share.part) / to_f64(share.whole)).clamp(0.0, 1.0)
+}
+
+/// Rate of a judged sample by Laplace's rule of succession: a small sample is never certain.
+fn rate_factor(judged: Share) -> f64 {
+    let part = judged.part.min(judged.whole);
+    (to_f64(part) + 1.0) / (to_f64(judged.whole) + 2.0)
 }
 
 fn freshness_factor(freshness: Freshness, now: Timestamp) -> f64 {
@@ -353,6 +367,15 @@ mod tests {
             "{}",
             assessment.reasoning
         );
+    }
+
+    #[test]
+    fn confidence_of_judged_replies_is_the_rate_of_right_ones() {
+        let judged = evidence().complete(1, 3).matched(0.5, 0.5).judged(97, 98);
+        let assessment = assess(&judged);
+        assert_eq!(assessment.confidence.to_string(), "0.98");
+        assert!(assessment.reasoning.contains("97 of 98 judged replies"), "{assessment:?}");
+        assert_eq!(assessment.missing, ["2 of 3 needed values"]);
     }
 
     #[test]

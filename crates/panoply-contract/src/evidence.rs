@@ -17,6 +17,8 @@ pub struct Evidence {
     pub agreement: Option<Share>,
     /// Margin between the best match and the next.
     pub ambiguity: Option<Ambiguity>,
+    /// How often replies of this kind were right when they were judged.
+    pub judged: Option<Share>,
     /// Sources of the data.
     pub sources: Vec<Source>,
     /// When the answer may change.
@@ -34,6 +36,7 @@ impl Evidence {
             sample: None,
             agreement: None,
             ambiguity: None,
+            judged: None,
             sources: vec![source],
             next_change: NextChange::NotScheduled,
             benefit: None,
@@ -72,6 +75,15 @@ impl Evidence {
     #[must_use]
     pub const fn matched(mut self, top: f64, runner_up: f64) -> Self {
         self.ambiguity = Some(Ambiguity { top, runner_up });
+        self
+    }
+
+    /// Of `replies` of this kind that were judged, `right` were right. The confidence is then this
+    /// rate: completeness, sample and margin say what a reply lacks, not how often it errs.
+    /// `panoply contract calibration` compares it with judged replies of other sets.
+    #[must_use]
+    pub const fn judged(mut self, right: u64, replies: u64) -> Self {
+        self.judged = Some(Share { part: right, whole: replies });
         self
     }
 

@@ -16,6 +16,7 @@ mod get_rmf_fund_performance;
 mod get_rmf_funds;
 mod get_rmf_peer_rank;
 mod get_rmf_risk_metrics;
+pub mod judged;
 mod listing;
 mod locale;
 mod prompts;

@@ -60,6 +60,11 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
+/// Searches of `tasks.tsv`, `held_out.tsv` and `held_out_2.tsv` in `tests/search` whose reply has every
+/// relevant fund and no other, and the number of all. `panoply contract calibration` compares the rate
+/// with two other sets.
+const JUDGED_SEARCHES: (u64, u64) = (388, 403);
+
 /// Search filters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -172,7 +177,13 @@ impl Tool for SearchRmfFunds {
             query::SortKey::Risk | query::SortKey::Name => true,
         };
         let known = found.iter().copied().filter(sorted_by).count();
-        let evidence = service.evidence_from_returns(&found).complete(known as u64, shown as u64);
+        let mut evidence =
+            service.evidence_from_returns(&found).complete(known as u64, shown as u64);
+        let texts = [&params.search, &params.amc, &params.category];
+        if texts.into_iter().any(Option::is_some) {
+            let (right, searches) = JUDGED_SEARCHES;
+            evidence = evidence.judged(right, searches);
+        }
         let data_age = DataAge::of(&service, &found);
         let output = Output {
             funds: found.iter().map(|fund| FundRow::of(fund, &data_age)).collect(),

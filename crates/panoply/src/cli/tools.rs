@@ -95,4 +95,10 @@ pub enum Contract {
         #[arg(long)]
         json: bool,
     },
+    /// Ask judged questions and compare the stated confidence with how often replies are right
+    Calibration {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }

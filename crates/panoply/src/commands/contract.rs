@@ -5,14 +5,17 @@ use std::process::ExitCode;
 use panoply_contract::compliance::{self, Line, Matrix};
 use panoply_contract::table::width;
 
-use super::{LogReader, Session, block_on, start_log};
+use super::{LogReader, Session, block_on, calibration, start_log};
 use crate::app::App;
 use crate::cli::Contract;
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out};
 
 pub(super) fn run(contract: &Contract, session: &Session) -> Result<ExitCode, Failure> {
-    let Contract::Check { json } = contract;
+    let json = match contract {
+        Contract::Check { json } => json,
+        Contract::Calibration { json } => return calibration::run(*json, session),
+    };
     let config = session.config()?;
     let _log = start_log(&config, LogReader::Person)?;
     // In memory: the checks must not write to the audit log.

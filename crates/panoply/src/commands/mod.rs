@@ -6,6 +6,7 @@
 mod audit;
 mod backtest;
 mod backup;
+mod calibration;
 mod call;
 mod cgt;
 mod completions;
