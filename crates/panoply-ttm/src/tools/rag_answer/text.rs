@@ -16,7 +16,15 @@ pub(super) fn summary(
 ) -> String {
     let display = caller_language(lang);
     let mut text = match &outcome.withheld {
-        None => outcome.text(&knowledge.catalog),
+        None => {
+            let answer = outcome.text(&knowledge.catalog);
+            // A question such as "which herb for a cough in pregnancy" asks for uses. What is
+            // recorded against them for this patient comes before them.
+            match warnings(outcome, display).filter(|_| concerns_patient(outcome)) {
+                Some(warnings) => format!("{warnings}\n\n{answer}"),
+                None => answer,
+            }
+        }
         Some(withheld) => {
             let shown: String = question.chars().take(60).collect();
             let language = match lang {
@@ -68,9 +76,17 @@ pub(super) fn summary(
     format!("{text}\n\n{}", NOTICE.for_caller(lang))
 }
 
-/// Renders the relevant safety records, or the first few.
+/// Whether the answer is about uses and a record concerns the patient of the question.
+fn concerns_patient(outcome: &AnswerOutcome) -> bool {
+    let of_patient = |danger: &Danger| danger.asked && !danger.groups.is_empty();
+    !outcome.danger_first && outcome.dangers.iter().any(of_patient)
+}
+
+/// Renders the relevant safety records, those of cited documents first; without any, the first few.
 fn warnings(outcome: &AnswerOutcome, display: DisplayLanguage) -> Option<String> {
-    let asked: Vec<&Danger> = outcome.dangers.iter().filter(|danger| danger.asked).collect();
+    let mut asked: Vec<&Danger> = outcome.dangers.iter().filter(|danger| danger.asked).collect();
+    let is_cited = |id: &str| outcome.citations.iter().any(|citation| citation.id == id);
+    asked.sort_by_key(|danger| !(is_cited(&danger.entity) || is_cited(&danger.citation.id)));
     let shown: Vec<&Danger> = if asked.is_empty() {
         outcome.dangers.iter().take(MAX_DANGERS_SHOWN).collect()
     } else {
