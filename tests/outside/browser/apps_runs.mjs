@@ -53,3 +53,41 @@ export async function runsCompareNeedsTwo({ page, server, what, t }) {
   await page.getByText(t("Two runs are needed to compare.", "ต้องมีสองรายการจึงเปรียบเทียบได้")).waitFor();
   includes(await page.locator(".empty").innerText(), "panoply backtest import", `${what}: what to do`);
 }
+
+/** Profit, trades, orders and indicators stand on one axis; an order shows its chain and context, by keys alone. */
+export async function runsTimeline({ page, server, what, t, see }) {
+  await page.goto(`${server.base}/runs`);
+  const { runs } = (await server.call("list_backtest_runs", { limit: 1 })).structuredContent;
+  const { runId } = runs[0];
+  await page.locator(".list .row button").first().click();
+  await page.locator('.sections a[href="#timeline"]').click();
+  await page.locator(".timeline .mark").first().waitFor();
+  await page.getByLabel(t("Security", "หลักทรัพย์")).selectOption("EURUSD");
+  const asked = (eventType, where) => server.call("query_events", { runId, eventType, where, top: 1000, order: "time" }).then((reply) => reply.structuredContent.events);
+  const fills = await asked("TradeExecution", "SecuritySymbol = 'EURUSD'");
+  const orders = await asked("StateChange", "StateType = 'Order' and SecuritySymbol = 'EURUSD'");
+  const refused = await asked("OrderRejection", "SecuritySymbol = 'EURUSD'");
+  const { trades } = (await server.call("list_trades", { runId, securitySymbol: "EURUSD", pageSize: 1000 })).structuredContent;
+  await page.locator(".timeline path.line-4").waitFor({ state: "attached" });
+  await page.waitForFunction((count) => document.querySelectorAll(".timeline .mark").length === count, fills.length + orders.length + refused.length);
+  same(await page.locator(".timeline .mark.filled").count(), fills.length, `${what}: fills`);
+  same(await page.locator(".timeline .mark.rejected").count(), refused.length, `${what}: rejections`);
+  same(await page.locator(".timeline .trade").count(), trades.length, `${what}: trades`);
+  // Walk to the third event with keys and open it.
+  await page.locator(".timeline .walk input").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  const all = [...fills.map((one) => ({ ...one, of: 0 })), ...orders.map((one) => ({ ...one, of: 1 })), ...refused.map((one) => ({ ...one, of: 2 }))];
+  all.sort((one, other) => Date.parse(one.timestamp) - Date.parse(other.timestamp) || one.of - other.of);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.locator("ol.chain").waitFor();
+  const { sequences } = (await server.call("query_event_sequence", { runId, rootEventId: all[2].event, handles: true })).structuredContent;
+  const chain = await page.locator("ol.chain li").allInnerTexts();
+  const here = chain.findIndex((text) => text.includes(t("this one", "เหตุการณ์นี้")));
+  includes(chain[here] ?? "", sequences[0].events[0].eventType, `${what}: the chosen event`);
+  same(chain.length - here - 1, Math.min(sequences[0].events.length - 1, 20), `${what}: what followed`);
+  check(here > 0 === (sequences[0].events[0].parentEventId !== null), `${what}: what led to it`);
+  await page.getByRole("heading", { name: t("State just then", "สถานะขณะนั้น") }).waitFor();
+  await see("time axis");
+}
