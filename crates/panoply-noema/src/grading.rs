@@ -215,7 +215,7 @@ fn same_set(expected: &str, given: &str) -> bool {
 }
 
 /// Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours.
-fn edit_distance(one: &str, two: &str) -> usize {
+pub(crate) fn edit_distance(one: &str, two: &str) -> usize {
     let (one, two): (Vec<char>, Vec<char>) =
         (one.chars().take(400).collect(), two.chars().take(400).collect());
     let mut before: Vec<usize> = Vec::new();

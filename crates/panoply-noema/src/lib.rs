@@ -15,6 +15,7 @@ pub mod fsrs;
 pub mod grading;
 pub mod html;
 pub mod ids;
+pub mod interference;
 pub mod learner;
 pub mod media;
 pub mod note;

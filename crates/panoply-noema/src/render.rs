@@ -54,6 +54,15 @@ pub fn sides(note_type: &NoteType, fields: &[String], tags: &[String], ordinal: 
     }
 }
 
+/// What templates put between the front and the answer.
+pub const ANSWER_LINE: &str = "<hr id=answer>";
+
+/// The back without the front that it repeats.
+pub fn answer_alone(front: &str, back: &str) -> String {
+    let rest = back.strip_prefix(front).unwrap_or(back);
+    rest.split_once(ANSWER_LINE).map_or(rest, |(_, answer)| answer).to_owned()
+}
+
 /// Whether the front would contain any field content.
 pub fn front_has_content(template: &Template, note_type: &NoteType, fields: &[String]) -> bool {
     let context =

@@ -167,7 +167,7 @@ export async function studyBrowseAndPlan({ page, server, what, t, see }) {
   await page.getByLabel(t("Deck", "สำรับ")).selectOption(deckId);
   const day = new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 10);
   await page.getByLabel(t("Day of the exam", "วันสอบ"), { exact: true }).fill(day);
-  await page.getByText(t("You will remember", "น่าจะจำได้")).waitFor();
+  await page.getByText(t("You will remember", "น่าจะจำได้"), { exact: true }).waitFor();
   const plan = (await server.call("plan-exam", { deckId, date: day, minutesPerDay: 20, targetRecall: 0.9 })).structuredContent.data;
   includes(await page.locator(".tiles").innerText(), `${Math.round(plan.expectedRecall * 100)} %`, `${what}: expected recall`);
   same(await page.locator("tbody tr").count(), plan.weeks.length, `${what}: weeks of the plan`);

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::interfering;
 use super::notes::{
     AnchorParam, CreatedNote, FormParam, NoteInput, QualityView, duplicate_warning, duplicates_of,
     pluralize, quality, quality_warning,
 };
 use super::service::{
-    APPROVE, Change, NoemaService, exact_evidence, require_permission, with_next,
+    APPROVE, Change, NoemaService, exact_evidence, now, require_permission, with_next,
 };
 use super::specs::MUTATION;
 use super::wire::{CardId, DeckId};
@@ -140,7 +141,9 @@ pub(super) fn call(
     let (duplicates, name, faults) = service.read(|reader| {
         let first = new.fields.first().map_or("", String::as_str);
         let name = collection::deck(reader, deck)?.name;
-        Ok((duplicates_of(reader, first)?, name, quality(reader, &new)?))
+        let mut faults = quality(reader, &new)?;
+        faults.extend(interfering::existing(reader, &new, now(cx))?);
+        Ok((duplicates_of(reader, first)?, name, faults))
     })?;
     let summary = format!("created a note in `{name}`");
     let add = |writer: &mut dyn StoreWriter, now| collection::add_note(writer, new, now);

@@ -3,11 +3,12 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::interfering;
 use super::notes::{
     NoteInput, QualityView, duplicate_warning, duplicates_of, quality, quality_warning,
 };
 use super::service::{
-    APPROVE, Change, NoemaService, exact_evidence, require_permission, with_next,
+    APPROVE, Change, NoemaService, exact_evidence, now, require_permission, with_next,
 };
 use super::specs::{MUTATION, per_minute};
 use super::wire::{CardId, DeckId};
@@ -101,17 +102,31 @@ pub(super) fn call(
         require_permission(cx, APPROVE, "creating cards that are not drafts")?;
     }
     let deck = params.deck_id.domain();
-    let name = service.read(|reader| Ok(collection::regular_deck(reader, deck)?.name))?;
-    let summary = format!("created {} notes in `{name}`", params.notes.len());
+    // Candidates are searched for before the change: within it each added note would rebuild the
+    // text index.
+    let notes = params.notes;
+    let (name, prepared) = service.read(|reader| {
+        let name = collection::regular_deck(reader, deck)?.name;
+        let mut prepared = Vec::with_capacity(notes.len());
+        for note in notes {
+            prepared.push(match note.into_new(reader, deck, params.draft) {
+                Ok(new) => Ok((interfering::existing(reader, &new, now(cx))?, new)),
+                Err(problem) => Err(problem),
+            });
+        }
+        Ok((name, prepared))
+    })?;
+    let summary = format!("created {} notes in `{name}`", prepared.len());
     service.change(
         cx,
         SPEC.name,
         &summary,
         |writer, now| {
-            let mut items = Vec::with_capacity(params.notes.len());
-            for note in params.notes {
-                let new = match note.into_new(writer, deck, params.draft) {
-                    Ok(new) => new,
+            let mut items = Vec::with_capacity(prepared.len());
+            let mut batch = interfering::Batch::default();
+            for note in prepared {
+                let (interfering, new) = match note {
+                    Ok(found) => found,
                     Err(problem) => {
                         items.push(Row::failed(&problem, None));
                         continue;
@@ -121,14 +136,20 @@ pub(super) fn call(
                     duplicates_of(writer, new.fields.first().map_or("", String::as_str))?
                         .into_iter()
                         .next();
-                let quality = quality(writer, &new)?;
+                let mut quality = quality(writer, &new)?;
+                quality.extend(interfering);
                 items.push(match collection::add_note(writer, new, now) {
-                    Ok((_, cards)) => Row {
-                        card_ids: cards.iter().map(|card| CardId::of(card.id)).collect(),
-                        message: None,
-                        duplicate_of,
-                        quality,
-                    },
+                    Ok((note, cards)) => {
+                        if let Some(note_type) = writer.note_type(note.note_type)? {
+                            quality.extend(batch.add(&note_type, &note.fields, &cards));
+                        }
+                        Row {
+                            card_ids: cards.iter().map(|card| CardId::of(card.id)).collect(),
+                            message: None,
+                            duplicate_of,
+                            quality,
+                        }
+                    }
                     Err(NoemaError::Store(cause)) => return Err(NoemaError::Store(cause)),
                     Err(problem) => Row::failed(&problem, duplicate_of),
                 });

@@ -30,6 +30,7 @@ mod get_study_guidance;
 mod import_cards;
 mod import_export;
 mod import_package;
+mod interfering;
 mod list_decks;
 mod list_leeches;
 mod list_media;

@@ -87,13 +87,17 @@ impl AnchorParam {
 
 /// A fault of wording.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct QualityView {
-    /// Rule: `one-fact`, `length`, `ambiguity`, `cloze` or `answer-in-question`.
-    rule: &'static str,
+    /// Rule: `one-fact`, `length`, `ambiguity`, `cloze`, `answer-in-question` or `interference`.
+    pub(super) rule: &'static str,
     /// What is wrong.
-    message: String,
+    pub(super) message: String,
     /// What to do.
-    fix: &'static str,
+    pub(super) fix: &'static str,
+    /// The card that interferes; absent for other rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) card_id: Option<CardId>,
 }
 
 /// The faults of a note's wording.
@@ -103,6 +107,7 @@ pub(crate) fn quality(reader: &dyn StoreReader, new: &NewNote) -> Result<Vec<Qua
         rule: issue.rule.as_str(),
         message: issue.message,
         fix: issue.fix,
+        card_id: None,
     };
     Ok(quality::check(&note_type, &new.fields).into_iter().map(view).collect())
 }
@@ -118,7 +123,10 @@ pub(crate) fn quality_warning(faults: &[&QualityView]) -> Option<Warning> {
             pluralize(faults.len(), "fault"),
             first.message
         ),
-        related_ids: Vec::new(),
+        related_ids: faults
+            .iter()
+            .filter_map(|fault| fault.card_id.as_ref().map(ToString::to_string))
+            .collect(),
         suggested_fix: Some(first.fix.to_owned()),
         auto_fixable: Some(false),
     })

@@ -103,11 +103,12 @@ pub(super) fn call(
         let shown = if occlusion.is_some() { "" } else { sides.front.as_str() };
         let (media, attachments) = media_view::referenced(reader, &sides.back, shown)?;
         let expected =
-            sides.typed.clone().unwrap_or_else(|| answer_alone(&sides.front, &sides.back));
+            sides.typed.clone().unwrap_or_else(|| render::answer_alone(&sides.front, &sides.back));
         let speech = media_view::speech(&sides.back);
         let (back, back_html) = side(sides.back);
         // A line between front and answer is no markup worth repeating the card for.
-        let back_html = back_html.filter(|html| html.replace(ANSWER_LINE, "").contains('<'));
+        let back_html =
+            back_html.filter(|html| html.replace(render::ANSWER_LINE, "").contains('<'));
         let turned = ReviewToken { side: Side::Back, ..showing };
         let typed_right = sides
             .typed
@@ -133,15 +134,6 @@ pub(super) fn call(
     let evidence = exact_evidence("the card").changes(NextChange::WithNextAction);
     let reply = Reply::new(output, text, evidence).needing("the learner's own rating");
     Ok(media_view::attach(reply, attachments))
-}
-
-/// What templates put between the front and the answer.
-const ANSWER_LINE: &str = "<hr id=answer>";
-
-/// The back without the front that it repeats.
-fn answer_alone(front: &str, back: &str) -> String {
-    let rest = back.strip_prefix(front).unwrap_or(back);
-    rest.split_once(ANSWER_LINE).map_or(rest, |(_, answer)| answer).to_owned()
 }
 
 /// A graded answer.

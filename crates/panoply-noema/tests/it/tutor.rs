@@ -80,3 +80,48 @@ async fn forecast_expects_more_than_is_scheduled_when_new_cards_wait() {
     assert!(days.iter().all(|day| day["low"].as_f64() <= day["expected"].as_f64()
         && day["expected"].as_f64() <= day["high"].as_f64()));
 }
+
+#[tokio::test]
+async fn interfering_cards_are_named_at_creation() {
+    let kernel = kernel();
+    let new = |name: &'static str| {
+        let kernel = &kernel;
+        async move {
+            call(kernel, "create-deck", json!({"name": name})).await.unwrap()["deck"]["deckId"]
+                .clone()
+        }
+    };
+    let (anatomy, muscles, other) =
+        (new("Anatomy").await, new("Anatomy::Muscles").await, new("Law").await);
+    let create = |deck: &Value, front: &str, back: &str| {
+        let card = json!({"deckId": deck, "front": front, "back": back});
+        call(&kernel, "create-card", card)
+    };
+    let first = create(&anatomy, "Define abduction", "away from the midline").await.unwrap();
+    assert_eq!(first["quality"], json!([]), "{first}");
+    let card = &first["note"]["cardIds"][0];
+    for (deck, front, back, interferes) in [
+        (&muscles, "Define adduction", "towards the midline", true),
+        (&anatomy, "What is abduction? Define", "away from the midline", true),
+        (&anatomy, "Define rotation", "around the axis", false),
+        (&other, "Define adduction", "bringing evidence", false),
+    ] {
+        let made = create(deck, front, back).await.unwrap();
+        let faults = made["quality"].as_array().unwrap();
+        let about = |fault: &&Value| fault["rule"] == "interference" && &fault["cardId"] == card;
+        assert_eq!(faults.iter().any(|fault| about(&fault)), interferes, "{front}: {made}");
+        assert!(!made["quality"].to_string().contains("midline"), "no answer is shown: {made}");
+    }
+    let notes = json!([
+        {"front": "Capital of Slovakia?", "back": "Bratislava"},
+        {"front": "Capital of France?", "back": "Paris"},
+        {"front": "Capital of Slovenia?", "back": "Ljubljana"},
+        {"front": "Define abduction", "back": "kidnapping"},
+    ]);
+    let batch = json!({"deckId": anatomy, "notes": notes});
+    let made = call(&kernel, "create-cards", batch).await.unwrap();
+    let items = made["items"].as_array().unwrap();
+    assert_eq!((&items[0]["quality"], &items[1]["quality"]), (&json!([]), &json!([])), "{made}");
+    assert_eq!(items[2]["quality"][0]["cardId"], items[0]["cardIds"][0], "{made}");
+    assert_eq!(&items[3]["quality"][0]["cardId"], card, "{made}");
+}

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::backtest::http_routes::{self, RunStores, RunWriter};
 use super::keys::{self, StoredKeys};
+use super::media_route;
 use super::setup::clients::http_configuration;
 use super::user_routes;
 use super::{LogReader, Session, start_log};
@@ -238,8 +239,11 @@ fn options(
         of_tools + &fleet.metrics(watched.database_is_up())
     });
     options.protected = user_routes::routes(&admission.keys);
-    let packs = kernel.registry().packs();
-    if packs.iter().any(|pack| pack.info.name == panoply_api::PACK) {
+    let serves = |name: &str| kernel.registry().packs().iter().any(|pack| pack.info.name == name);
+    if serves("noema") {
+        options.protected = options.protected.merge(media_route::routes(kernel));
+    }
+    if serves(panoply_api::PACK) {
         let page = config.listen.ip().is_loopback();
         let routes = panoply_api::routes(kernel, panoply_api::Options { graphiql: page });
         options.protected = options.protected.merge(routes.protected);

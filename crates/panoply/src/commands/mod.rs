@@ -20,6 +20,7 @@ mod health;
 mod http;
 mod keys;
 mod man;
+mod media_route;
 mod migrate;
 mod noema;
 mod operation;

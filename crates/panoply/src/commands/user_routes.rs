@@ -36,6 +36,6 @@ async fn list(
     }
 }
 
-fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
+pub(super) fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
     (status, Json(json!({"error": {"code": code, "message": message}}))).into_response()
 }

@@ -27,6 +27,7 @@ mod http;
 mod issuer;
 mod look;
 mod noema;
+mod noema_media;
 mod one_call_path;
 mod one_way_to_change;
 mod place;

@@ -110,6 +110,7 @@ mod tests {
         let positional = triggers.iter().find(|sql| sql.contains("_count VALUES"));
         assert_eq!(positional, None);
     }
+
     #[test]
     fn collection_has_all_built_in_note_types_or_none() {
         let folder = tempfile::tempdir().unwrap();
@@ -123,7 +124,7 @@ mod tests {
         connection.execute_batch("DROP TRIGGER full_disk").unwrap();
         let store = SqliteStore::from_connection(connection).unwrap();
         let count = "SELECT count(*) FROM note_type WHERE id <= 5";
-        let forms: usize = store.lock().query_row(count, (), |row| row.get(0)).unwrap();
-        assert_eq!(forms, crate::note::Form::ALL.len());
+        let forms: i64 = store.lock().query_row(count, (), |row| row.get(0)).unwrap();
+        assert_eq!(usize::try_from(forms), Ok(crate::note::Form::ALL.len()));
     }
 }
