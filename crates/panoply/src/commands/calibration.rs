@@ -202,9 +202,8 @@ impl Bin {
     /// The bin at `place`; `None` if it is empty.
     fn of(outcomes: &[Outcome], place: usize) -> Option<Self> {
         let (low, high) = (place as f64 / BINS as f64, (place + 1) as f64 / BINS as f64);
-        let inside = |one: &&Outcome| {
-            one.confidence >= low && (one.confidence < high || place + 1 == BINS)
-        };
+        let inside =
+            |one: &&Outcome| one.confidence >= low && (one.confidence < high || place + 1 == BINS);
         let of: Vec<&Outcome> = outcomes.iter().filter(inside).collect();
         let replies = of.len();
         let right = of.iter().filter(|one| one.is_right).count();
