@@ -73,7 +73,7 @@ pub fn assess(evidence: &Evidence) -> Assessment {
     let sources = match evidence.judged {
         None => provenance_factor(&evidence.sources),
         Some(judged) => {
-            let label = format!("{} of {} judged replies were right", judged.part, judged.whole);
+            let label = format!("{} of {} judged replies right", judged.part, judged.whole);
             factors = vec![(label, rate_factor(judged))];
             1.0
         }

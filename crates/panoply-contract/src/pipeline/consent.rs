@@ -64,7 +64,7 @@ async fn prepare(call: &Arc<Call>, claim: Option<Claim>) -> Result<Prepared, Arc
     let spec = call.entry().spec;
     let own = Arc::clone(call);
     let work = async move {
-        Ok(match mutate::replay(&own, claim.as_ref())? {
+        Ok(match mutate::replay(&own, claim.as_ref()).await? {
             Some(outcome) => Prepared::Replay(outcome),
             None => Prepared::Ask(execute::question(&own)?, claim),
         })

@@ -37,7 +37,7 @@ pub(super) async fn once(call: &Call, claim: Option<Claim>) -> Result<Outcome, A
         return Ok(Outcome::computed(execute::handle(call).await?, CacheUse::None));
     };
     let log = mutation_log(call)?;
-    let done = match replayed(call, log.as_ref(), claim.as_ref())? {
+    let done = match replayed(call, log.as_ref(), claim.as_ref()).await? {
         Some(outcome) => Ok(outcome),
         None => run(call, log.as_ref(), &mutation, claim.as_ref()).await,
     };
@@ -60,7 +60,7 @@ async fn run(
             let record = match committed(log, mutation, &reply) {
                 Ok(record) => record,
                 // Another process has committed the same key concurrently.
-                Err(error) => return replayed(call, log, claim)?.ok_or_else(|| error.into()),
+                Err(error) => return replayed(call, log, claim).await?.ok_or_else(|| error.into()),
             };
             let audit = record.entry.audit.clone();
             audited(call, log, record.entry).await?;
@@ -71,7 +71,7 @@ async fn run(
             if let Some(record) = call.call_id.map(|id| log.find_call(id)).transpose()?.flatten() {
                 audited(call, log, record.entry).await?;
             }
-            match replayed(call, log, claim)? {
+            match replayed(call, log, claim).await? {
                 Some(outcome) => Ok(outcome),
                 None => Err(error.into()),
             }
@@ -105,16 +105,20 @@ async fn audited(call: &Call, log: &dyn MutationLog, entry: AuditEntry) -> Resul
 }
 
 /// Replays the stored reply for the key of this call.
-pub(super) fn replay(call: &Call, claim: Option<&Claim>) -> Result<Option<Outcome>, ToolError> {
-    replayed(call, mutation_log(call)?.as_ref(), claim)
+pub(super) async fn replay(
+    call: &Call,
+    claim: Option<&Claim>,
+) -> Result<Option<Outcome>, ToolError> {
+    replayed(call, mutation_log(call)?.as_ref(), claim).await
 }
 
 fn mutation_log(call: &Call) -> Result<Arc<dyn MutationLog>, ToolError> {
     call.kernel.mutation_log(call.entry().pack, &call.cx.caller.tenants)
 }
 
-/// The stored reply, if a call with the key has been committed.
-fn replayed(
+/// The stored reply, if a call with the key has been committed. Appends the audit row of the
+/// change if the first call could not, because the log was away after the commit.
+async fn replayed(
     call: &Call,
     log: &dyn MutationLog,
     claim: Option<&Claim>,
@@ -128,6 +132,10 @@ fn replayed(
             format!("the idempotency key `{}` was used with another input", key.key),
         )
         .hint("use a new key for a new change, or repeat the first input exactly"));
+    }
+    let unaudited = found.entry.call_id.map(|id| log.find_call(id)).transpose()?.flatten();
+    if let Some(record) = unaudited {
+        audited(call, log, record.entry).await?;
     }
     let Some(StoredReply { data, text }) = found.reply else { return Ok(None) };
     let evidence =

@@ -106,9 +106,15 @@ impl Curve {
     pub fn probability(&self, signals: &Signals) -> f64 {
         let weighed = self.coefficients.iter().zip(signals.values());
         let sum: f64 = weighed.map(|(coefficient, value)| coefficient * value).sum();
-        1.0 / (1.0 + exp(-(self.constant + sum)))
+        1.0 / (1.0 + exp(-(PLATT_SLOPE * (self.constant + sum) + PLATT_SHIFT)))
     }
 }
+
+/// Platt scaling of both curves, fitted on `calibration.jsonl` and `lay_tune.jsonl`: the penalty of
+/// the regression keeps its probabilities too near the middle. The threshold 0.6 is a fixed point.
+/// `panoply contract calibration` judges the result on other questions.
+const PLATT_SLOPE: f64 = 1.5;
+const PLATT_SHIFT: f64 = -0.2027;
 
 /// Weight of a requested aspect, comparable to the idf of a rare word.
 const ASPECT_WEIGHT: f32 = 3.0;

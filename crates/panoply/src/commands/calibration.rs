@@ -1,6 +1,6 @@
 //! `panoply contract calibration`: the confidence of replies beside how often judged replies are right.
 //!
-//! A forecast is calibrated if of all replies with confidence 0.9, nine in ten are right. Each tool
+//! A forecast is calibrated if of all replies with confidence 0.9, 90 % are right. Each tool
 //! here is asked judged questions on which its confidence was not fitted. Brier score: mean squared
 //! difference of confidence and outcome. Expected calibration error: mean distance of confidence and
 //! rate over ten equal bins, weighted by replies (Naeini et al. 2015).
