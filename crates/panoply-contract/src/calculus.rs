@@ -70,15 +70,15 @@ pub fn assess(evidence: &Evidence) -> Assessment {
     if let Some(ambiguity) = evidence.ambiguity {
         factors.push(("clearness of the match".to_owned(), margin_factor(ambiguity)));
     }
-    let sources = match evidence.judged {
-        None => provenance_factor(&evidence.sources),
+    match evidence.judged {
+        None => factors
+            .push((provenance_label(&evidence.sources), provenance_factor(&evidence.sources))),
+        // The rate holds for these sources.
         Some(judged) => {
-            let label = format!("{} of {} judged replies right", judged.part, judged.whole);
+            let label = format!("{}/{} judged right", judged.part, judged.whole);
             factors = vec![(label, rate_factor(judged))];
-            1.0
         }
-    };
-    factors.push((provenance_label(&evidence.sources), sources));
+    }
     if evidence.sources.is_empty() {
         missing.push("the sources of the data".to_owned());
     }
@@ -374,7 +374,7 @@ mod tests {
         let judged = evidence().complete(1, 3).matched(0.5, 0.5).judged(97, 98);
         let assessment = assess(&judged);
         assert_eq!(assessment.confidence.to_string(), "0.98");
-        assert!(assessment.reasoning.contains("97 of 98 judged replies"), "{assessment:?}");
+        assert!(assessment.reasoning.contains("97/98 judged right"), "{assessment:?}");
         assert_eq!(assessment.missing, ["2 of 3 needed values"]);
     }
 

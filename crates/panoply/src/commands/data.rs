@@ -183,8 +183,8 @@ fn restore_funds(home: &Home, data: &DataPack) -> Result<(), Failure> {
     let packs = home.packs();
     let _lock = rmf::lock(&packs)?;
     let generations = Generations::of(&packs);
-    let active = rmf::active(&generations)?.map(|dataset| dataset.checksum);
-    if active != Some(funds(data)?.checksum) {
+    let active = rmf::active(&generations)?.map(|dataset| dataset.packed());
+    if active != Some(funds(data)?.packed()) {
         return Err(Failure::work("the funds were synced since the data pack was installed")
             .hint("choose a generation with `panoply rmf history` and `panoply rmf rollback`"));
     }
