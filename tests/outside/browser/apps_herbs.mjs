@@ -81,14 +81,3 @@ export async function herbsRelations({ page, server, lang, what, t, see }) {
   for (const path of reply.paths) includes(await page.locator("main").innerText(), path.at(-1).label, `${what}: constituent`);
   await see("graph");
 }
-
-/** A file outside of the allowed folders is refused with what to do; without jobs the page says so. */
-export async function herbsImport({ page, server, what, t, see }) {
-  await page.goto(`${server.base}/herbs#import`);
-  await page.getByText(t("No document was imported yet.", "ยังไม่มีเอกสารที่นำเข้า")).waitFor();
-  await page.getByLabel(t("Documents, one per line", "เอกสาร บรรทัดละหนึ่งไฟล์")).fill("/nowhere/herbs.pdf");
-  await page.getByRole("button", { name: t("Show what it would add", "ดูว่าจะเพิ่มอะไร") }).click();
-  await page.getByRole("alert").waitFor();
-  includes(await page.getByRole("alert").innerText(), "ttm/inbox", `${what}: where files may be`);
-  await see("refused");
-}

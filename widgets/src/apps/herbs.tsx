@@ -1,23 +1,21 @@
-// Herbs: a question with a cited answer, a safety check, the page of a herb, formulation or paper,
-// and the import of documents. Dangers stand first, and the notice stands where it is read.
+// Herbs: a question with a cited answer, a safety check, and the page of a herb, formulation or
+// paper. Dangers stand first, and the notice stands where it is read.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { language } from "../console/settings";
 import { graph } from "../ttm/graph";
 import { colour, levelName } from "./herbs_levels";
-import { Import } from "./herbs_import";
 import { Passage } from "./herbs_passage";
 import { SafetyCheck } from "./herbs_safety";
 import { Choice, Field, Sections, Shown, useSection, useTool, Wait } from "./parts";
 import { t, useTab } from "./state";
 
 export function Herbs() {
-  const [section] = useSection(["ask", "safety", "graph", "import"]);
+  const [section] = useSection(["ask", "safety", "graph"]);
   const names: [string, string][] = [
     ["ask", t("Ask", "ถาม")],
     ["safety", t("Safety check", "ตรวจความปลอดภัย")],
     ["graph", t("Relations", "ความสัมพันธ์")],
-    ["import", t("Import", "นำเข้าเอกสาร")],
   ];
   return (
     <>
@@ -26,7 +24,6 @@ export function Herbs() {
       {section === "ask" && <Ask />}
       {section === "safety" && <SafetyCheck />}
       {section === "graph" && <Relations />}
-      {section === "import" && <Import />}
     </>
   );
 }

@@ -5,18 +5,15 @@ import { useState } from "preact/hooks";
 import { context, run } from "../backtest/run";
 import { amount, date, dateTime, number } from "../common/format";
 import { Choice, Empty, Field, Rows, Sections, Shown, Tiles, useSection, useTool, Wait } from "./parts";
-import { brief } from "./runs_format";
 import { SweepTable } from "./runs_sweep";
-import { Timeline } from "./runs_timeline";
 import { reader, t, useTab } from "./state";
 
 export function Runs() {
-  const [section, go] = useSection(["runs", "run", "timeline", "events", "compare", "sweep"]);
+  const [section, go] = useSection(["runs", "run", "events", "compare", "sweep"]);
   const [runId, setRunId] = useTab("runs.run", "");
   const names: [string, string][] = [
     ["runs", t("Runs", "รายการ")],
     ["run", t("Explore", "สำรวจ")],
-    ["timeline", t("Time axis", "แกนเวลา")],
     ["events", t("Events", "เหตุการณ์")],
     ["compare", t("Compare", "เปรียบเทียบ")],
     ["sweep", t("Sweep", "ชุดพารามิเตอร์")],
@@ -26,7 +23,6 @@ export function Runs() {
       <Sections label={t("Runs", "ผลทดสอบ")} names={names} now={section} />
       {section === "runs" && <List open={(id) => { setRunId(id); go("run"); }} />}
       {section === "run" && (runId ? <Explore runId={runId} /> : <NoRun />)}
-      {section === "timeline" && (runId ? <Timeline runId={runId} /> : <NoRun />)}
       {section === "events" && (runId ? <Events runId={runId} /> : <NoRun />)}
       {section === "compare" && <Compare runId={runId} />}
       {section === "sweep" && <SweepTable open={(id) => { setRunId(id); go("run"); }} />}
@@ -115,6 +111,8 @@ function Performance({ data, open }: { data: any; open: (eventId: string) => voi
   );
 }
 
+const words = (name: string) => name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+
 const TYPES = ["TradeExecution", "OrderRejection", "RiskEvent", "PositionUpdate", "StateChange", "IndicatorCalculation", "MarketDataEvent"];
 const PAGE = 25;
 
@@ -149,6 +147,14 @@ function Events({ runId }: { runId: string }) {
       </Wait>
     </>
   );
+}
+
+/** Plain properties of an event, without ids. */
+function brief(properties: any): string {
+  return Object.entries<any>(properties ?? {})
+    .filter(([name, value]) => value !== null && typeof value !== "object" && !/Id$/.test(name))
+    .map(([name, value]) => `${words(name)} ${typeof value === "number" ? amount(value, reader()) : value}`)
+    .join(" · ");
 }
 
 function Compare({ runId }: { runId: string }) {
