@@ -71,6 +71,10 @@ pub fn assess(evidence: &Evidence) -> Assessment {
         factors.push(("clearness of the match".to_owned(), margin_factor(ambiguity)));
     }
     match evidence.judged {
+        None if evidence.fitted.is_some() => {
+            let probability = evidence.fitted.unwrap_or_default();
+            factors = vec![("fitted on judged replies".to_owned(), probability.clamp(0.0, 1.0))];
+        }
         None => factors
             .push((provenance_label(&evidence.sources), provenance_factor(&evidence.sources))),
         // The rate holds for these sources.

@@ -19,6 +19,8 @@ pub struct Evidence {
     pub ambiguity: Option<Ambiguity>,
     /// How often replies of this kind were right when they were judged.
     pub judged: Option<Share>,
+    /// Probability that the reply is right, by a model fitted on judged replies.
+    pub fitted: Option<f64>,
     /// Sources of the data.
     pub sources: Vec<Source>,
     /// When the answer may change.
@@ -37,6 +39,7 @@ impl Evidence {
             agreement: None,
             ambiguity: None,
             judged: None,
+            fitted: None,
             sources: vec![source],
             next_change: NextChange::NotScheduled,
             benefit: None,
@@ -75,6 +78,14 @@ impl Evidence {
     #[must_use]
     pub const fn matched(mut self, top: f64, runner_up: f64) -> Self {
         self.ambiguity = Some(Ambiguity { top, runner_up });
+        self
+    }
+
+    /// A model that was fitted on judged replies gives this one the probability to be right. It is
+    /// the confidence; `panoply contract calibration` judges it on other sets.
+    #[must_use]
+    pub const fn fitted(mut self, probability: f64) -> Self {
+        self.fitted = Some(probability);
         self
     }
 

@@ -200,7 +200,8 @@ fn reply(
     });
     let covered = (outcome.scores.signals.coverage * 100.0).round();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
-    let evidence = evidence_of(catalog, used).complete(covered as u64, 100);
+    let evidence =
+        evidence_of(catalog, used).complete(covered as u64, 100).fitted(outcome.scores.answer_conf);
     let text = text::summary(knowledge, question, &outcome, lang);
     let next = next_of(&outcome, question, lang);
     let output = output::output(knowledge, outcome);
